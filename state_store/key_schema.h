@@ -42,8 +42,11 @@ enum class ProgressFamily : uint8_t {
   kBytesTimes = 11,   // and what it exchanged
   kLedger = 12,       // what is remembered of claims and findings (finding_lifecycle.h)
   kTelemetryGaps = 13,
+  // the runs of a job (run_numbering.h)
+  kRuns = 14,              // diagnose
+  kCommunicatorRuns = 15,  // align; communicator: as its ranks have begun them
 };
-inline constexpr int kProgressFamilyCount = 14;
+inline constexpr int kProgressFamilyCount = 16;
 
 struct FindingKey {
   JobId job;

@@ -58,8 +58,7 @@ std::vector<JobId> JobAges::TakeOver(int64_t restart_offset) {
   return over;
 }
 
-absl::Status ForgetJob(const JobId& job, ProcessorContext& context) {
-  const std::string prefix = EncodeKey(job);
+absl::Status ForgetProgress(std::string_view prefix, ProcessorContext& context) {
   std::vector<std::string> keys;
   const absl::Status scanned =
       context.store().Scan(Table::kProgress, prefix, [&](std::string_view key, std::string_view) {
@@ -73,6 +72,10 @@ absl::Status ForgetJob(const JobId& job, ProcessorContext& context) {
   }
   for (std::string& key : keys) context.changes().Delete(Table::kProgress, std::move(key));
   return absl::OkStatus();
+}
+
+absl::Status ForgetJob(const JobId& job, ProcessorContext& context) {
+  return ForgetProgress(EncodeKey(job), context);
 }
 
 }  // namespace eroica

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -58,7 +59,9 @@ class JobAges {
   bool tick_passed_ = false;
 };
 
-// Deletes all that the task keeps of the job in Table::kProgress, of this cycle too.
+// Deletes what the task keeps in Table::kProgress under keys that begin so, of this cycle too.
+absl::Status ForgetProgress(std::string_view prefix, ProcessorContext& context);
+// All of the job.
 absl::Status ForgetJob(const JobId& job, ProcessorContext& context);
 
 }  // namespace eroica

@@ -89,7 +89,7 @@ class HangWatch {
     int64_t last_window = -1;
     uint64_t heard_at = 0;  // how many reports of others had come when it was last heard of
   };
-  const HangOptions options_;
+  HangOptions options_;
   JobId job_;
   uint64_t reports_ = 0;
   std::map<RankId, Progress> progress_;

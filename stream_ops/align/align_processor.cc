@@ -41,7 +41,7 @@ absl::Status AlignProcessor::Init(ProcessorContext& context) {
 }
 
 // Rows come in the order of their families: how far windows are closed, what is carried in the
-// order of ranks, who the members are.
+// order of ranks, who the members are, which runs they began.
 bool AlignProcessor::RestoreRow(const AlignRow& row, std::string_view value) {
   Unit& unit = units_[row.key];
   ages_.Hear(row.key.job, -1, true);
@@ -56,6 +56,7 @@ bool AlignProcessor::RestoreRow(const AlignRow& row, std::string_view value) {
     if (members) unit.windows.RestoreMembers(*std::move(members));
     return members.has_value();
   }
+  if (row.family == ProgressFamily::kCommunicatorRuns) return unit.windows.RestoreRuns(value);
   CollectiveBatch& batch = unit.carried.emplace_back();
   if (decoder_.Decode(std::as_bytes(std::span(value)), &batch) != DropReason::kNone) return false;
   pending_rows_ += batch.records.size();
@@ -168,6 +169,8 @@ void AlignProcessor::CloseOldest(const AlignKey& key, Unit& unit, bool input_has
   ClosedWindow closed = unit.windows.CloseOldest();
   probe_.batches_closed += closed.batches.size();
   batches_open_ -= closed.batches.size();
+  // operations are counted anew in each run
+  if (closed.begins_run && !unit.carried.empty()) SettleCarried(key, unit);
   const bool settle = closed.last || (input_has_ended && !unit.windows.HasOpen());
   Alignment alignment = aligner_.Align({.window = closed.window,
                                         .batches = closed.batches,
@@ -186,7 +189,7 @@ void AlignProcessor::SettleCarried(const AlignKey& key, Unit& unit) {
   Window window = unit.carried.front().window;
   window.index = std::min(window.index + 1, CodecLimits::kMaxTimeNs);
   window.start_ns = window.end_ns;
-  window.first_step = window.last_step;
+  window.first_step = window.last_step = -1;  // none that a rank has reported
   Alignment alignment = aligner_.Align(
       {.window = window, .batches = {}, .carried = unit.carried, .missing = {}, .settle = true});
   Send(key, unit, std::move(alignment));
@@ -223,6 +226,8 @@ void AlignProcessor::Send(const AlignKey& key, Unit& unit, Alignment alignment) 
   if (unit.windows.closed_through()) {
     changes.Put(Table::kProgress, AlignedKey(key),
                 EncodeProgress({*unit.windows.closed_through(), unit.windows.FinishedRanks()}));
+    if (key.kind == WindowKind::kSteps)
+      changes.Put(Table::kProgress, RunsKey(key), unit.windows.runs().Encode());
   }
   pending_rows_ -= alignment.rows.total() - alignment.rows.carried;
   memory_.Set(bytes_held());

@@ -363,6 +363,45 @@ TEST_P(AlignRestartTest, ARestartAnywhereChangesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(ListedByFew, AlignRestartTest, ::testing::Bool());
 
+// Rank 1 never joined operation 9 of the run before; the next one counts its own from 0. A restart
+// in between changes nothing.
+TEST_F(AlignProcessorTest, WhatARunLeftIsSettledWhenTheNextBegins) {
+  const auto batch = [](uint32_t rank, int64_t index, int64_t start_s, uint64_t sequence) {
+    CollectiveBatch of_run = BatchOf(rank, index, kBoth, {RowOf(kAllReduce, sequence, 10)});
+    const int64_t start_ns = (start_s + index) * 1'000 * kMs;
+    of_run.window = {.kind = WindowKind::kSteps,
+                     .index = index,
+                     .start_ns = start_ns,
+                     .end_ns = start_ns + 1'000 * kMs,
+                     .first_step = index,
+                     .last_step = index};
+    return of_run;
+  };
+  for (const bool restarts : {false, true}) {
+    InMemoryStore store;
+    AlignTask first(&store);
+    for (const uint32_t rank : kBoth) first.Process(batch(rank, 0, 100, 8));
+    CollectiveBatch ahead = batch(0, 1, 100, 9);
+    CollectiveBatch empty = batch(1, 1, 100, 9);
+    empty.records.clear();
+    first.Process(ahead);
+    first.Process(empty);
+    first.Commit();
+    EXPECT_EQ(first.processor().pending_rows(), 1u) << "carried";
+    AlignTask second(&store);
+    AlignTask& task = restarts ? second : first;
+    const size_t before = task.sent.size();
+    for (const uint32_t rank : kBoth) task.Process(batch(rank, 0, 200, 0), 4);
+    ASSERT_THAT(task.sent, SizeIs(before + 2));
+    EXPECT_EQ(task.sent[before].incomplete, 1u);
+    EXPECT_EQ(task.sent[before].window.index, 2) << "behind the window that it is of";
+    EXPECT_EQ(task.sent[before + 1].window.index, 0);
+    EXPECT_EQ(task.sent[before + 1].operations, 1u);
+    EXPECT_EQ(task.sent[before + 1].incomplete, 0u);
+    EXPECT_EQ(task.processor().pending_rows(), 0u);
+  }
+}
+
 TEST_F(AlignProcessorTest, AfterTheEndNothingIsLeftToRemember) {
   InMemoryStore store;
   AlignTask task(&store);

@@ -12,18 +12,23 @@ std::string RowKey(ProgressFamily family, const AlignKey& key) {
       .key();
 }
 
+bool IsOfAlign(ProgressFamily family) {
+  return (family >= ProgressFamily::kAligned && family <= ProgressFamily::kMembers) ||
+         family == ProgressFamily::kCommunicatorRuns;
+}
+
 }  // namespace
 
 std::string AlignedKey(const AlignKey& key) { return RowKey(ProgressFamily::kAligned, key); }
 std::string MembersKey(const AlignKey& key) { return RowKey(ProgressFamily::kMembers, key); }
+std::string RunsKey(const AlignKey& key) { return RowKey(ProgressFamily::kCommunicatorRuns, key); }
 std::string CarriedKey(const AlignKey& key, RankId rank) {
   return RowKey(ProgressFamily::kCarried, key) + KeyWriter().PutUint32(rank.value).key();
 }
 
 std::optional<AlignRow> DecodeAlignKey(std::string_view key) {
   std::optional<ProgressKey> row = DecodeProgressKey(key);
-  if (!row || row->family < ProgressFamily::kAligned || row->family > ProgressFamily::kMembers)
-    return std::nullopt;
+  if (!row || !IsOfAlign(row->family)) return std::nullopt;
   const auto communicator = row->rest.TakeUint64();
   const auto kind = row->rest.TakeByte();
   if (!communicator || !kind || *kind >= kWindowKindCount) return std::nullopt;

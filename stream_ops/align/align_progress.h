@@ -1,7 +1,8 @@
 // What align must remember over a restart, in Table::kProgress of its task: per communicator how
 // far windows are closed and which ranks are finished (one row), who its members are (one row; few
-// batches say it), and the rows that are carried over to the next window (a CollectiveBatch a
-// rank). Open windows are not kept: they are read again.
+// batches say it), the runs that its ranks have begun (one row; run_numbering.h), and the rows that
+// are carried over to the next window (a CollectiveBatch a rank). Open windows are not kept: they
+// are read again.
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -38,7 +39,8 @@ struct AlignProgress {
 std::string AlignedKey(const AlignKey& key);
 std::string CarriedKey(const AlignKey& key, RankId rank);
 std::string MembersKey(const AlignKey& key);
-// Of any of the three rows; of a carried one without the rank. Nothing where the bytes are no such
+std::string RunsKey(const AlignKey& key);
+// Of any of the four rows; of a carried one without the rank. Nothing where the bytes are no such
 // key.
 struct AlignRow {
   ProgressFamily family = ProgressFamily::kAligned;

@@ -16,20 +16,21 @@ constexpr int64_t kFinished = std::numeric_limits<int64_t>::max();
 }  // namespace
 
 DropReason CommunicatorWindows::Add(CollectiveBatch batch, int64_t offset) {
-  const int64_t index = batch.window.index;
   const uint32_t rank = batch.rank.value;
+  const std::optional<int64_t> number = runs_.NumberOf(batch.window, places_[rank]);
+  if (!number) return DropReason::kLate;
   LearnMembers(&batch);
   // A rank that reports something new after its end is not finished. What it said before may come
   // again: a former owner of the stage before ours did not know that it was none any more.
   if (!IsFinished(rank)) {
     const auto member = latest_.find(rank);
     const int64_t before = member == latest_.end() ? kNothing : member->second;
-    Advance(rank, batch.final ? kFinished : std::max(before, index));
-  } else if (!batch.final && !Has(rank, index)) {
-    Advance(rank, index);
+    Advance(rank, batch.final ? kFinished : std::max(before, *number));
+  } else if (!batch.final && !Has(rank, *number)) {
+    Advance(rank, *number);
   }
-  if (closed_through_ && index <= *closed_through_) return DropReason::kLate;
-  OpenWindow& window = Open(index, offset);
+  if (closed_through_ && *number <= *closed_through_) return DropReason::kLate;
+  OpenWindow& window = Open(*number, offset);
   if (!window.ranks.insert(rank).second) return DropReason::kDuplicate;
   open_rows_ += batch.records.size();
   window.batches.push_back(std::move(batch));
@@ -42,9 +43,9 @@ bool CommunicatorWindows::IsFinished(uint32_t rank) const {
 }
 
 // Whether the rank's batch for the window is here, or could only be late.
-bool CommunicatorWindows::Has(uint32_t rank, int64_t index) const {
-  if (closed_through_ && index <= *closed_through_) return true;
-  const auto window = open_.find(index);
+bool CommunicatorWindows::Has(uint32_t rank, int64_t number) const {
+  if (closed_through_ && number <= *closed_through_) return true;
+  const auto window = open_.find(number);
   return window != open_.end() && window->second.ranks.contains(rank);
 }
 
@@ -84,27 +85,27 @@ void CommunicatorWindows::Advance(uint32_t rank, int64_t latest) {
   }
 }
 
-CommunicatorWindows::OpenWindow& CommunicatorWindows::Open(int64_t index, int64_t offset) {
-  const auto [entry, is_new] = open_.try_emplace(index);
+CommunicatorWindows::OpenWindow& CommunicatorWindows::Open(int64_t number, int64_t offset) {
+  const auto [entry, is_new] = open_.try_emplace(number);
   OpenWindow& window = entry->second;
   if (!is_new) return window;
   window.first_offset = offset;
   for (const auto& [rank, latest] : latest_) {
-    window.reached += latest >= index ? 1 : 0;
-    window.passed += latest > index ? 1 : 0;
+    window.reached += latest >= number ? 1 : 0;
+    window.passed += latest > number ? 1 : 0;
   }
   return window;
 }
 
 uint64_t CommunicatorWindows::open_batches() const {
   uint64_t batches = 0;
-  for (const auto& [index, window] : open_) batches += window.batches.size();
+  for (const auto& [number, window] : open_) batches += window.batches.size();
   return batches;
 }
 
 std::optional<int64_t> CommunicatorWindows::first_offset() const {
   std::optional<int64_t> first;
-  for (const auto& [index, window] : open_)
+  for (const auto& [number, window] : open_)
     first = std::min(first.value_or(window.first_offset), window.first_offset);
   return first;
 }
@@ -134,7 +135,9 @@ ClosedWindow CommunicatorWindows::CloseOldest() {
     if (latest != kFinished && !window.ranks.contains(rank)) closed.missing.emplace_back(rank);
   }
   std::ranges::sort(closed.missing);
+  closed.begins_run = closed_through_ && runs_.RunOf(*closed_through_) != runs_.RunOf(node.key());
   closed_through_ = node.key();
+  runs_.Close(node.key());
   closed.last = AllFinished() && open_.empty();
   if (closed.last) {
     // A later run under the same name starts with members of its own.
@@ -159,6 +162,7 @@ std::vector<RankId> CommunicatorWindows::FinishedRanks() const {
 void CommunicatorWindows::Restore(int64_t closed_through, const std::vector<RankId>& finished) {
   EROICA_CHECK(latest_.empty() && open_.empty());
   closed_through_ = closed_through;
+  runs_.Close(closed_through);
   for (const RankId rank : finished) Advance(rank.value, kFinished);
 }
 

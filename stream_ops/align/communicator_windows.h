@@ -7,6 +7,8 @@
 // A rank's batches come in the order of its windows (one summarize task writes them, one partition
 // holds them), so the lowest window is always the first to be complete, and what is closed does not
 // depend on how the ranks' batches are interleaved. What never completes is closed by the caller.
+// Windows are known by their numbers, which go on where the job is started again under its name
+// (run_numbering.h); what is handed out has the indices that came in.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -15,11 +17,13 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "schemas/collective_batch.h"
 #include "schemas/drop_reason.h"
+#include "stream_ops/run_numbering.h"
 
 namespace eroica {
 
@@ -28,7 +32,8 @@ struct ClosedWindow {
   std::vector<CollectiveBatch> batches;  // ascending by rank, at least one
   // known members that reported nothing and are not finished, ascending
   std::vector<RankId> missing;
-  bool last = false;  // every member is finished, and no window is open
+  bool begins_run = false;  // the one that was closed before is of the run before
+  bool last = false;        // every member is finished, and no window is open
 };
 
 class CommunicatorWindows {
@@ -44,11 +49,12 @@ class CommunicatorWindows {
   // Nothing when no window is open.
   std::optional<int64_t> first_offset() const;
   bool OldestIsComplete() const;
-  // HasOpen() must hold. Windows close in the order of their indices.
+  // HasOpen() must hold. Windows close in the order of their numbers.
   ClosedWindow CloseOldest();
 
   uint32_t world_size() const { return world_size_; }  // the largest that a member named
-  std::optional<int64_t> closed_through() const { return closed_through_; }
+  std::optional<int64_t> closed_through() const { return closed_through_; }  // a number
+  const RunNumbering& runs() const { return runs_; }
   std::vector<RankId> FinishedRanks() const;  // ascending
   // The list of members that was read last, empty where none was; and whether it is another one
   // than when this was asked last.
@@ -57,6 +63,8 @@ class CommunicatorWindows {
   // What a former life had closed, and whom it knew. In this order, before any Add.
   void Restore(int64_t closed_through, const std::vector<RankId>& finished);
   void RestoreMembers(std::vector<uint32_t> listed);
+  // False where the value is none of RunNumbering's.
+  bool RestoreRuns(std::string_view value) { return runs_.Restore(value); }
 
  private:
   struct OpenWindow {
@@ -68,14 +76,16 @@ class CommunicatorWindows {
   };
 
   bool IsFinished(uint32_t rank) const;
-  bool Has(uint32_t rank, int64_t index) const;
+  bool Has(uint32_t rank, int64_t number) const;
   void LearnMembers(CollectiveBatch* batch);
   void SetList(std::vector<uint32_t> ranks);
   void Advance(uint32_t rank, int64_t latest);
-  OpenWindow& Open(int64_t index, int64_t offset);
+  OpenWindow& Open(int64_t number, int64_t offset);
   bool AllFinished() const;
 
-  std::map<int64_t, OpenWindow> open_;
+  RunNumbering runs_;
+  absl::flat_hash_map<uint32_t, RunPlace> places_;  // by rank
+  std::map<int64_t, OpenWindow> open_;              // by number
   // by member: the latest window that it has delivered
   absl::flat_hash_map<uint32_t, int64_t> latest_;
   std::vector<uint32_t> listed_;

@@ -190,5 +190,50 @@ TEST(CommunicatorWindows, KeepsTheListOfMembersOnce) {
     EXPECT_THAT(batch.communicator.ranks, IsEmpty());
 }
 
+// Windows of eight steps and a second, of a run that began then.
+CollectiveBatch BatchOfRun(int64_t start_s, uint32_t rank, int64_t index) {
+  CollectiveBatch batch = BatchOf(rank, index, kBoth);
+  const int64_t start_ns = (start_s + index) * 1'000'000'000;
+  batch.window = {.kind = WindowKind::kSteps,
+                  .index = index,
+                  .start_ns = start_ns,
+                  .end_ns = start_ns + 1'000'000'000,
+                  .first_step = index * 8,
+                  .last_step = index * 8 + 7};
+  return batch;
+}
+
+TEST(CommunicatorWindows, AJobThatIsStartedAgainBeginsItsWindowsAnew) {
+  CommunicatorWindows windows;
+  const auto close = [&windows](int64_t start_s, int64_t index) {
+    for (const uint32_t rank : kBoth)
+      EXPECT_EQ(windows.Add(BatchOfRun(start_s, rank, index), 0), DropReason::kNone);
+    EXPECT_TRUE(windows.OldestIsComplete());
+    return windows.CloseOldest();
+  };
+  for (const int64_t index : {0, 1, 2}) EXPECT_FALSE(close(100, index).begins_run);
+  const ClosedWindow first = close(200, 0);
+  EXPECT_TRUE(first.begins_run);
+  EXPECT_EQ(first.window.index, 0) << "as it came in";
+  EXPECT_EQ(windows.closed_through(), 3);
+  EXPECT_FALSE(close(200, 1).begins_run);
+  EXPECT_EQ(windows.Add(BatchOfRun(100, 0, 2), 0), DropReason::kLate);
+}
+
+TEST(CommunicatorWindows, TheNextRunClosesWhatTheOneBeforeLeftOpen) {
+  CommunicatorWindows windows;
+  windows.Add(BatchOfRun(100, 0, 0), 0);
+  windows.Add(BatchOfRun(100, 1, 0), 0);
+  windows.CloseOldest();
+  windows.Add(BatchOfRun(100, 0, 1), 1);  // rank 1 was killed in this window
+  EXPECT_FALSE(windows.OldestIsComplete());
+  windows.Add(BatchOfRun(200, 1, 0), 2);
+  EXPECT_TRUE(windows.OldestIsComplete());
+  EXPECT_EQ(windows.CloseOldest().batches.size(), 1u);
+  windows.Add(BatchOfRun(200, 0, 0), 3);
+  EXPECT_TRUE(windows.OldestIsComplete());
+  EXPECT_EQ(windows.CloseOldest().batches.size(), 2u);
+}
+
 }  // namespace
 }  // namespace eroica

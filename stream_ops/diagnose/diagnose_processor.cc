@@ -81,6 +81,14 @@ absl::StatusOr<DiagnosedJob*> DiagnoseProcessor::FindJob(const JobId& id) {
   return jobs_.emplace(id, *std::move(job)).first->second.get();
 }
 
+absl::Status DiagnoseProcessor::HearOfRuns(const JobId& id, DiagnosedJob& job,
+                                           uint64_t newest_before) {
+  if (job.windows.runs().newest_run() == newest_before) return absl::OkStatus();
+  ++probe_.runs_begun;
+  job.hangs = HangWatch();
+  return ForgetStalledSteps(id, *context_);
+}
+
 void DiagnoseProcessor::Count(const JobId& id, int64_t offset, JobWindows::Added added) {
   ages_.Hear(id, offset, added == JobWindows::Added::kAdded);
   if (added == JobWindows::Added::kDuplicate) ++probe_.duplicates;
@@ -123,11 +131,19 @@ absl::Status DiagnoseProcessor::Add(PatternBatch batch, const ConsumerRecord& re
   const JobId id = batch.job;
   const absl::StatusOr<DiagnosedJob*> job = FindJob(id);
   if (!job.ok()) return job.status();
-  (*job)->hangs.Hear(batch);
-  const WindowId window{batch.window.kind, batch.window.index};
+  JobWindows& windows = (*job)->windows;
+  const uint64_t newest_run = windows.runs().newest_run();
   const uint64_t events = batch.completeness.events;
-  const JobWindows::Added added =
-      (*job)->windows.Add(std::move(batch), record.offset, record.timestamp_ms);
+  const bool is_late = !windows.Number(batch.rank, &batch.window);
+  if (absl::Status status = HearOfRuns(id, **job, newest_run); !status.ok()) return status;
+  if (is_late) {
+    Count(id, record.offset, JobWindows::Added::kClosed);
+    context_->CountUnused(DropReason::kLate, events);
+    return absl::OkStatus();
+  }
+  if (windows.IsInNewestRun(batch.rank)) (*job)->hangs.Hear(batch);
+  const WindowId window{batch.window.kind, batch.window.index};
+  const JobWindows::Added added = windows.Add(std::move(batch), record.offset, record.timestamp_ms);
   Count(id, record.offset, added);
   if (added == JobWindows::Added::kClosed) context_->CountUnused(DropReason::kLate, events);
   if (added == JobWindows::Added::kDuplicate) context_->CountUnused(DropReason::kDuplicate, events);
@@ -141,9 +157,13 @@ absl::Status DiagnoseProcessor::Add(CollectiveSummary summary, const ConsumerRec
   const JobId id = summary.job;
   const absl::StatusOr<DiagnosedJob*> job = FindJob(id);
   if (!job.ok()) return job.status();
+  JobWindows& windows = (*job)->windows;
+  if (!windows.Number(summary.communicator, &summary.window)) {
+    Count(id, record.offset, JobWindows::Added::kClosed);
+    return absl::OkStatus();
+  }
   const WindowId window{summary.window.kind, summary.window.index};
-  Count(id, record.offset,
-        (*job)->windows.Add(std::move(summary), record.offset, record.timestamp_ms));
+  Count(id, record.offset, windows.Add(std::move(summary), record.offset, record.timestamp_ms));
   CloseComplete(id, **job);
   KeepWithinMemory(**job, window, record.value.size());
   return absl::OkStatus();
@@ -155,6 +175,16 @@ absl::Status DiagnoseProcessor::Add(RankStanding standing, const ConsumerRecord&
   const absl::StatusOr<DiagnosedJob*> job = FindJob(id);
   if (!job.ok()) return job.status();
   ages_.Hear(id, record.offset, true);
+  const uint64_t newest_run = (*job)->windows.runs().newest_run();
+  Window window{.kind = standing.window_kind,
+                .index = standing.window_index,
+                .start_ns = standing.time_ns,
+                .end_ns = standing.time_ns,
+                .first_step = standing.step,
+                .last_step = standing.step};
+  (*job)->windows.NumberOpen(standing.rank, &window);
+  standing.window_index = window.index;
+  if (absl::Status status = HearOfRuns(id, **job, newest_run); !status.ok()) return status;
   (*job)->hangs.Add(std::move(standing), record.offset);
   DiagnoseHangs(id, **job, false);
   return absl::OkStatus();
@@ -248,6 +278,7 @@ void DiagnoseProcessor::Diagnose(const JobId& id, DiagnosedJob& job, WindowId wi
     memory_.Set(bytes_);
   }
   KeepClosedWindow(id, window_id, context_->changes());
+  KeepRuns(id, job.windows.runs(), context_->changes());
   // summaries alone: their ranks' patterns were dead-lettered or are lost
   if (window.batches.empty()) return;
   std::vector<PatternBatch> batches;

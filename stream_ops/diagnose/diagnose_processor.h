@@ -38,6 +38,7 @@ struct DiagnoseProbe {
   uint64_t dead_lettered = 0;
   uint64_t windows_diagnosed = 0;
   uint64_t windows_incomplete = 0;  // diagnosed without waiting for everybody
+  uint64_t runs_begun = 0;          // of jobs that were known: started again under their name
   uint64_t findings_published = 0;
   uint64_t jobs_forgotten = 0;  // that were over (job_ages.h); their findings stay
   uint64_t findings_expired = 0;
@@ -87,6 +88,8 @@ class DiagnoseProcessor final : public Processor {
   void DiagnoseOldest(const JobId& id, DiagnosedJob& job);
   // After a record of so many bytes was added to this window.
   void KeepWithinMemory(DiagnosedJob& job, WindowId window, uint64_t bytes);
+  // What follows from a run that has begun since this one was the newest.
+  absl::Status HearOfRuns(const JobId& id, DiagnosedJob& job, uint64_t newest_before);
   // Counts it, and hears of the job.
   void Count(const JobId& id, int64_t offset, JobWindows::Added added);
   absl::Status ForgetJobs();

@@ -103,6 +103,22 @@ class DiagnoseProcessorTest : public ::testing::Test {
     TrainingView job = Window(index, slow);
     for (const PatternBatch& batch : job.batches()) Send(batch);
   }
+  // The same of a run that began then, in seconds: its processes count windows and steps from 0.
+  static TrainingView WindowOfRun(int64_t start_s, int64_t index, bool slow) {
+    TrainingView job = Window(index, slow);
+    for (PatternBatch& batch : job.batches()) {
+      batch.pid = static_cast<uint32_t>(start_s) + batch.rank.value;
+      batch.window.start_ns = (start_s + index) * 1'000'000'000;
+      batch.window.end_ns += batch.window.start_ns;
+      batch.window.first_step = batch.steps.front().id;
+      batch.window.last_step = batch.steps.back().id;
+    }
+    return job;
+  }
+  void SendWindowOfRun(int64_t start_s, int64_t index, bool slow) {
+    TrainingView job = WindowOfRun(start_s, index, slow);
+    for (const PatternBatch& batch : job.batches()) Send(batch);
+  }
 
   InMemoryStore store_;
   RecordingContext context_{store_};
@@ -224,6 +240,65 @@ TEST_F(DiagnoseProcessorTest, GoesOnAfterARestartAndIgnoresClosedWindows) {
   SendWindow(4, false);
   ASSERT_THAT(context_.findings, SizeIs(3));
   EXPECT_EQ(context_.findings[2].state, FindingState::kResolved);
+}
+
+TEST_F(DiagnoseProcessorTest, AJobThatIsStartedAgainUnderItsNameIsDiagnosedAtOnce) {
+  for (const int64_t index : {0, 1, 2, 3}) SendWindowOfRun(100, index, false);
+  EXPECT_THAT(context_.findings, IsEmpty());
+  for (const int64_t index : {0, 1, 2}) SendWindowOfRun(200, index, true);
+  EXPECT_EQ(processor_.probe().windows_diagnosed, 7u);
+  EXPECT_EQ(processor_.probe().runs_begun, 1u);
+  EXPECT_TRUE(context_.unused.empty());
+  ASSERT_THAT(context_.findings, SizeIs(3));
+  EXPECT_EQ(context_.findings[0].state, FindingState::kOpened);
+  EXPECT_EQ(context_.findings[0].first_window, 4);
+  EXPECT_EQ(context_.findings[2].state, FindingState::kUpdated);
+  EXPECT_EQ(context_.findings[2].last_window, 6);
+}
+
+TEST_F(DiagnoseProcessorTest, ANodeThatRestartsBetweenTwoRunsKnowsTheFirst) {
+  for (const int64_t index : {0, 1, 2, 3}) SendWindowOfRun(100, index, false);
+  TrainingView begun = WindowOfRun(200, 0, true);
+  Send(begun.batches()[0]);  // not complete yet: it is read again
+  context_.Commit();
+  Restart();
+  EXPECT_EQ(processor_.probe().windows_diagnosed, 0u);
+  SendWindowOfRun(100, 3, false);  // read again: closed
+  EXPECT_EQ(context_.unused.size(), 1u);
+  for (const int64_t index : {0, 1}) SendWindowOfRun(200, index, true);
+  EXPECT_EQ(processor_.probe().windows_diagnosed, 2u);
+  ASSERT_THAT(context_.findings, SizeIs(2));
+  EXPECT_EQ(context_.findings[0].first_window, 4);
+}
+
+TEST_F(DiagnoseProcessorTest, ARunThatHangsWhereTheOneBeforeHungIsLookedAt) {
+  for (int64_t index = 0; index < 8; ++index) SendWindowOfRun(100, index, false);
+  const auto send_hang = [this](int64_t at_s, int64_t step) {
+    StandingJob job(4);
+    const uint16_t dp = job.Group("dp", {0, 1, 2, 3});
+    job.InFlight(dp, CollectiveOperation::kAllReduce, 41, {0, 2, 3});
+    for (RankStanding standing : job.standings()) {
+      const int64_t shift_ns = at_s * 1'000'000'000 - standing.time_ns;
+      standing.time_ns += shift_ns;
+      standing.last_progress_ns += shift_ns;
+      standing.step = step;
+      standing.last_step = step - 1;
+      standing.window_index = step / 8;
+      Send(standing);
+    }
+  };
+  send_hang(130, 64);
+  const size_t versions = context_.findings.size();
+  ASSERT_GT(versions, 0u);
+  EXPECT_EQ(context_.findings.back().kind, FindingKind::kHang);
+  EXPECT_EQ(context_.findings.back().last_window, 8);
+  context_.Commit();
+  Restart();
+  for (int64_t index = 0; index < 8; ++index) SendWindowOfRun(300, index, false);
+  send_hang(330, 64);
+  EXPECT_GT(context_.findings.size(), versions);
+  EXPECT_EQ(context_.findings.back().kind, FindingKind::kHang);
+  EXPECT_EQ(context_.findings.back().last_window, 16);
 }
 
 TEST_F(DiagnoseProcessorTest, IdlenessClosesWhatIsThere) {

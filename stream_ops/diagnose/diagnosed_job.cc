@@ -13,6 +13,7 @@
 #include "schemas/codec.h"
 #include "schemas/diagnosis_state.h"
 #include "state_store/key_schema.h"
+#include "stream_ops/job_ages.h"
 
 namespace eroica {
 namespace {
@@ -54,6 +55,7 @@ bool RestoreRow(ProgressKey key, std::string_view value, DiagnosedJob& job) {
   switch (key.family) {
     case ProgressFamily::kClosedWindow: return RestoreClosedWindow(key.rest, value, job.windows);
     case ProgressFamily::kStalledStep: return RestoreStalledStep(key.rest, value, job.hangs);
+    case ProgressFamily::kRuns: return job.windows.runs().Restore(value);
     case ProgressFamily::kLedger: return RestoreState<LedgerState>(value, job.lifecycle);
     case ProgressFamily::kTelemetryGaps: return RestoreState<TelemetryGapsState>(value, job.gaps);
     default: return job.history.Restore(std::move(key), value).ok();
@@ -104,10 +106,18 @@ void KeepClosedWindow(const JobId& id, WindowId window, StateChanges& changes) {
               NumberValue(window.second));
 }
 
+void KeepRuns(const JobId& id, const RunNumbering& runs, StateChanges& changes) {
+  changes.Put(Table::kProgress, BeginProgressKey(id, ProgressFamily::kRuns).key(), runs.Encode());
+}
+
 void KeepStalledStep(const JobId& id, int64_t step, int level, StateChanges& changes) {
   changes.Put(Table::kProgress,
               BeginProgressKey(id, ProgressFamily::kStalledStep).PutInt64(step).key(),
               NumberValue(level));
+}
+
+absl::Status ForgetStalledSteps(const JobId& id, ProcessorContext& context) {
+  return ForgetProgress(BeginProgressKey(id, ProgressFamily::kStalledStep).key(), context);
 }
 
 void KeepLedger(const JobId& id, const FindingLifecycle& lifecycle, StateChanges& changes) {

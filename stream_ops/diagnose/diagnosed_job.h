@@ -15,6 +15,7 @@
 #include "state_store/state_store.h"
 #include "stream_ops/diagnose/job_history.h"
 #include "stream_ops/diagnose/job_windows.h"
+#include "stream_ops/processor.h"
 
 namespace eroica {
 
@@ -33,7 +34,10 @@ absl::StatusOr<std::unique_ptr<DiagnosedJob>> LoadJob(const StateStore& store, c
 
 // The job's rows of kProgress that change with each window, but for its history.
 void KeepClosedWindow(const JobId& id, WindowId window, StateChanges& changes);
+void KeepRuns(const JobId& id, const RunNumbering& runs, StateChanges& changes);
 void KeepStalledStep(const JobId& id, int64_t step, int level, StateChanges& changes);
+// Of a run before: what was looked at there says nothing of the one that has begun.
+absl::Status ForgetStalledSteps(const JobId& id, ProcessorContext& context);
 void KeepLedger(const JobId& id, const FindingLifecycle& lifecycle, StateChanges& changes);
 void KeepTelemetryGaps(const JobId& id, const TelemetryGaps& gaps, StateChanges& changes);
 

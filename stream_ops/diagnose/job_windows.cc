@@ -8,6 +8,30 @@ namespace eroica {
 
 void JobWindows::RestoreClosed(WindowId last_closed) {
   last_closed_[last_closed.first] = last_closed.second;
+  if (last_closed.first == WindowKind::kSteps) runs_.Close(last_closed.second);
+}
+
+bool JobWindows::Number(RankId rank, Window* window) {
+  const std::optional<int64_t> number = runs_.NumberOf(*window, ranks_[rank].place);
+  if (number) window->index = *number;
+  return number.has_value();
+}
+
+bool JobWindows::Number(CommId communicator, Window* window) {
+  RunPlace& place = communicators_[communicator].place;
+  const std::optional<int64_t> number = runs_.NumberOf(*window, place, /*may_begin=*/false);
+  if (number) window->index = *number;
+  return number.has_value();
+}
+
+void JobWindows::NumberOpen(RankId rank, Window* window) {
+  window->index = runs_.NumberOfOpen(*window, ranks_[rank].place).value_or(window->index);
+}
+
+bool JobWindows::IsInNewestRun(RankId rank) const {
+  const auto known = ranks_.find(rank);
+  return known == ranks_.end() || !known->second.place.known ||
+         known->second.place.run == runs_.newest_run();
 }
 
 bool JobWindows::IsClosed(WindowId id) const {
@@ -33,7 +57,8 @@ void JobWindows::StartAnew() {
 JobWindows::Added JobWindows::Add(PatternBatch batch, int64_t offset, int64_t timestamp_ms) {
   const WindowId id{batch.window.kind, batch.window.index};
   Progress& progress = ranks_[batch.rank];
-  if (progress.pid != batch.pid && progress.pid != 0 && id > progress.reached) StartAnew();
+  const bool is_other_process = progress.pid != batch.pid && progress.pid != 0;
+  if (id > progress.reached && (is_other_process || progress.final)) StartAnew();
   if (id >= progress.reached) progress.pid = batch.pid;
   progress.reached = std::max(progress.reached, id);
   progress.final = progress.final || batch.final;

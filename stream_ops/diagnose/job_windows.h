@@ -11,10 +11,11 @@
 
 #include "schemas/collective_summary.h"
 #include "schemas/pattern_batch.h"
+#include "stream_ops/run_numbering.h"
 
 namespace eroica {
 
-// Windows are told apart by kind and index, and close in that order.
+// Kind and number (run_numbering.h); windows of a kind close in the order of their numbers.
 using WindowId = std::pair<WindowKind, int64_t>;
 
 struct JobWindow {
@@ -33,6 +34,18 @@ class JobWindows {
 
   // Windows up to and including this one are closed: what still comes for them is ignored.
   void RestoreClosed(WindowId last_closed);
+  // Of the job; what a former life knew is restored into it.
+  RunNumbering& runs() { return runs_; }
+  const RunNumbering& runs() const { return runs_; }
+
+  // Sets the index of the window to its number, which Add expects. False where it is late: of a run
+  // that is over, and nobody can use it. A communicator begins no run: its ranks do.
+  bool Number(RankId rank, Window* window);
+  bool Number(CommId communicator, Window* window);
+  // The same of the window in which the rank stands at a moment; a late one keeps its index.
+  void NumberOpen(RankId rank, Window* window);
+  // Whether the rank is in the run that was begun last.
+  bool IsInNewestRun(RankId rank) const;
 
   Added Add(PatternBatch batch, int64_t offset, int64_t timestamp_ms);
   Added Add(CollectiveSummary summary, int64_t offset, int64_t timestamp_ms);
@@ -57,6 +70,7 @@ class JobWindows {
     WindowId reached{};
     bool final = false;
     uint32_t pid = 0;
+    RunPlace place;
   };
   // How far the window that was looked at last is known to be complete. What has come stays, so
   // that the next look goes on from there.
@@ -73,6 +87,7 @@ class JobWindows {
   bool Passed(const Progress* progress, WindowId id) const;
   void StartAnew();
 
+  RunNumbering runs_;
   std::map<WindowId, JobWindow> windows_;
   std::map<RankId, Progress> ranks_;
   bool has_last_words_ = false;  // some rank is final

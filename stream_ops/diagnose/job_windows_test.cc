@@ -135,6 +135,15 @@ TEST(JobWindows, AJobThatGoesOnWithFewerRanksWaitsForNoOthers) {
   EXPECT_EQ(windows.OldestComplete(), Id(2));
 }
 
+// A container that is started again has the process number that it had.
+TEST(JobWindows, ALastWordIsNoneWhereTheRankGoesOn) {
+  JobWindows windows;
+  for (uint32_t rank = 0; rank < 2; ++rank) windows.Add(Batch(rank, 0, 2, true), 0, 0);
+  windows.Close(Id(0));
+  windows.Add(Batch(0, 1), 1, 0);
+  EXPECT_FALSE(windows.OldestComplete());
+}
+
 TEST(JobWindows, ClosedWindowsStayClosedAfterARestart) {
   JobWindows windows;
   windows.RestoreClosed(Id(3));
@@ -147,6 +156,7 @@ class Model {
  public:
   void Add(const PatternBatch& batch) {
     const int64_t index = batch.window.index;
+    if (final_.contains(batch.rank.value) && index > reached_[batch.rank.value]) final_.clear();
     reached_[batch.rank.value] = std::max(reached_[batch.rank.value], index);
     if (batch.final) final_.insert(batch.rank.value);
     if (index > closed_) batches_[index].emplace(batch.rank.value, batch.communicators);
