@@ -48,8 +48,10 @@ ResourceSample OnWire(ResourceSample sample) {
   return sample;
 }
 
+// A container may have the same host and process number each time that it is started.
 bool IsSameProcess(const ProducerIdentity& a, const ProducerIdentity& b) {
-  return a.pid == b.pid && (a.host == b.host || a.host.empty() || b.host.empty());
+  const bool same_start = a.started_ns == b.started_ns || a.started_ns == 0 || b.started_ns == 0;
+  return a.pid == b.pid && same_start && (a.host == b.host || a.host.empty() || b.host.empty());
 }
 
 // Producers of a process know more or less of it.
@@ -59,12 +61,14 @@ void TakeIn(const ProducerIdentity& more, ProducerIdentity& known) {
   known.host_only = known.host_only && more.host_only;
   if (known.role.empty()) known.role = more.role;
   if (known.host.empty()) known.host = more.host;
+  if (known.started_ns == 0) known.started_ns = more.started_ns;
 }
 
 // What the new process does not say is as it was. The kind of the rank's windows stays.
 ProducerIdentity SuccessorOf(const ProducerIdentity& before, const ProducerIdentity& now) {
   ProducerIdentity identity = before;
   identity.pid = now.pid;
+  identity.started_ns = now.started_ns;
   if (now.world_size > 1) identity.world_size = now.world_size;
   if (now.device >= 0) identity.device = now.device;
   if (!now.role.empty()) identity.role = now.role;
@@ -98,7 +102,7 @@ void RankWindows::Add(const EventBatch& batch, int64_t offset, const BatchNumber
 
   EventChunk chunk = shared_->pool.Take();
   chunk.offset = offset;
-  chunk.producer = {batch.identity.pid, batch.identity.producer};
+  chunk.producer = KeyOf(batch.identity);
   chunk.sequence = batch.sequence;
   chunk.events = batch.intervals.size();
   chunk.lost = ReportedLost(batch);
@@ -117,7 +121,7 @@ void RankWindows::Add(const EventBatch& batch, int64_t offset, const BatchNumber
   for (const Mark& mark : batch.marks) {
     if (mark.time_ns < progress_.closed_until_ns) continue;
     if (IsStepMark(mark)) {
-      steps_.Add(mark, offset);
+      StepsOf(batch).Add(mark, offset);
     } else {
       marks_.push_back(mark);
     }
@@ -127,8 +131,14 @@ void RankWindows::Add(const EventBatch& batch, int64_t offset, const BatchNumber
   chunks_.push_back(std::move(chunk));
 }
 
+StepTable& RankWindows::StepsOf(const EventBatch& batch) {
+  const bool apart =
+      successor_ && !successor_->continues && IsSameProcess(successor_->identity, batch.identity);
+  return apart ? successor_->steps : steps_;
+}
+
 bool RankWindows::IsNew(const EventBatch& batch, bool replayed) {
-  const ProducerKey key{batch.identity.pid, batch.identity.producer};
+  const ProducerKey key = KeyOf(batch.identity);
   SequenceRanges& seen = seen_[key];
   ProducerProgress& producer = progress_.producers[key];
   if (seen.Contains(batch.sequence)) return false;
@@ -154,7 +164,7 @@ void RankWindows::Learn(const EventBatch& batch) {
              since_ns != kAlways && since_ns >= progress_.closed_until_ns) {
     if (successor_ && since_ns <= successor_->since_ns)
       return;  // one in between, of which nothing will be told
-    successor_ = {.identity = SuccessorOf(known, batch.identity), .since_ns = since_ns};
+    successor_ = Successor{.identity = SuccessorOf(known, batch.identity), .since_ns = since_ns};
     progress_.finished = false;
   }
 }

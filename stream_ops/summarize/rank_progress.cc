@@ -11,7 +11,8 @@
 namespace eroica {
 namespace {
 
-constexpr uint64_t kVersion = 3;
+constexpr uint64_t kVersion = 4;
+constexpr uint64_t kVersionWithoutRuns = 3;  // nor the moment at which a process was started
 
 // Fixed-width numbers in the machine's order (a store stays on its node), strings with their length
 // before them.
@@ -78,6 +79,11 @@ class Reader {
   bool ok_ = true;
 };
 
+// Of rows that version 3 has written as well: all but those of ranks are as they were.
+bool IsKnownVersion(uint64_t version) {
+  return version == kVersion || version == kVersionWithoutRuns;
+}
+
 void Put(const ProducerIdentity& identity, Writer& out) {
   out.Text(identity.job.value);
   out.Number(identity.rank.value);
@@ -89,9 +95,10 @@ void Put(const ProducerIdentity& identity, Writer& out) {
   out.Number(identity.host_only);
   out.Number(identity.window_steps);
   out.Number(identity.window_offset);
+  out.Number(identity.started_ns);
 }
 
-ProducerIdentity GetIdentity(Reader& in) {
+ProducerIdentity GetIdentity(Reader& in, uint64_t version) {
   ProducerIdentity identity;
   identity.job = JobId{in.Text()};
   identity.rank = RankId{in.Number<uint32_t>()};
@@ -103,13 +110,15 @@ ProducerIdentity GetIdentity(Reader& in) {
   identity.host_only = in.Number<uint64_t>() != 0;
   identity.window_steps = in.Number<uint32_t>();
   identity.window_offset = in.Number<uint32_t>();
+  if (version >= kVersion) identity.started_ns = in.Number<int64_t>();
   return identity;
 }
 
 void Put(const std::pair<const ProducerKey, ProducerProgress>& entry, Writer& out) {
   const auto& [key, progress] = entry;
-  out.Number(key.first);
-  out.Text(key.second);
+  out.Number(key.pid);
+  out.Number(key.started_ns);
+  out.Text(key.producer);
   out.Number(progress.next_sequence);
   out.Number(progress.final_sequence.has_value());
   out.Number(progress.final_sequence.value_or(0));
@@ -120,9 +129,11 @@ void Put(const std::pair<const ProducerKey, ProducerProgress>& entry, Writer& ou
   }
 }
 
-void GetProducer(Reader& in, std::map<ProducerKey, ProducerProgress>* out) {
-  const auto pid = in.Number<uint32_t>();
-  ProducerProgress& progress = (*out)[{pid, in.Text()}];
+void GetProducer(Reader& in, uint64_t version, std::map<ProducerKey, ProducerProgress>* out) {
+  ProducerKey key{.pid = in.Number<uint32_t>()};
+  if (version >= kVersion) key.started_ns = in.Number<int64_t>();
+  key.producer = in.Text();
+  ProducerProgress& progress = (*out)[std::move(key)];
   progress.next_sequence = in.Number<uint64_t>();
   const bool has_final = in.Number<uint64_t>() != 0;
   const auto final_sequence = in.Number<uint64_t>();
@@ -180,6 +191,7 @@ std::string Encode(const RankProgress& progress) {
   out.Number(progress.max_event_ns);
   out.Number(progress.closed_at_offset);
   out.Number(progress.finished);
+  out.Number(progress.runs);
   out.Number(progress.communicators.size());
   for (const auto& [communicator, since_ns] : progress.communicators) {
     out.Number(communicator.value);
@@ -193,21 +205,22 @@ std::string Encode(const RankProgress& progress) {
 
 absl::StatusOr<RankProgress> DecodeRankProgress(std::string_view bytes) {
   Reader in(bytes);
-  if (in.Number<uint64_t>() != kVersion)
-    return absl::DataLossError("progress of a rank: another version");
+  const auto version = in.Number<uint64_t>();
+  if (!IsKnownVersion(version)) return absl::DataLossError("progress of a rank: another version");
   RankProgress progress;
-  progress.identity = GetIdentity(in);
+  progress.identity = GetIdentity(in, version);
   progress.kind = in.Number<uint64_t>() == 0 ? WindowKind::kTime : WindowKind::kSteps;
   progress.last_index = in.Number<int64_t>();
   progress.closed_until_ns = in.Number<int64_t>();
   progress.max_event_ns = in.Number<int64_t>();
   progress.closed_at_offset = in.Number<int64_t>();
   progress.finished = in.Number<uint64_t>() != 0;
+  if (version >= kVersion) progress.runs = in.Number<uint64_t>();
   for (size_t i = in.Count(); i > 0; --i) {
     const CommId communicator{in.Number<uint64_t>()};
     progress.communicators[communicator] = in.Number<int64_t>();
   }
-  for (size_t i = in.Count(); i > 0; --i) GetProducer(in, &progress.producers);
+  for (size_t i = in.Count(); i > 0; --i) GetProducer(in, version, &progress.producers);
   progress.advance = GetAdvance(in);
   if (absl::Status status = in.Finish("progress of a rank"); !status.ok()) return status;
   return progress;
@@ -228,7 +241,7 @@ std::string Encode(const JobId& job, const Communicator& communicator) {
 
 absl::StatusOr<std::pair<JobId, Communicator>> DecodeCommunicator(std::string_view bytes) {
   Reader in(bytes);
-  if (in.Number<uint64_t>() != kVersion)
+  if (!IsKnownVersion(in.Number<uint64_t>()))
     return absl::DataLossError("communicator of a job: another version");
   JobId job{in.Text()};
   Communicator communicator;
@@ -252,7 +265,7 @@ std::string Encode(const ReportedUntil& reported) {
 
 absl::StatusOr<ReportedUntil> DecodeReportedUntil(std::string_view bytes) {
   Reader in(bytes);
-  if (in.Number<uint64_t>() != kVersion)
+  if (!IsKnownVersion(in.Number<uint64_t>()))
     return absl::DataLossError("reports of a rank: another version");
   ReportedUntil reported;
   reported.job = JobId{in.Text()};

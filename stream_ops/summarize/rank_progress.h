@@ -4,6 +4,7 @@
 
 #include <absl/status/statusor.h>
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,8 +19,19 @@
 
 namespace eroica {
 
-// One producer process of the rank, by pid and name.
-using ProducerKey = std::pair<uint32_t, std::string>;
+// A producer in one process of the rank.
+struct ProducerKey {
+  uint32_t pid = 0;
+  int64_t started_ns = 0;
+  std::string producer;
+  friend auto operator<=>(const ProducerKey&, const ProducerKey&) = default;
+};
+inline ProducerKey KeyOf(const ProducerIdentity& identity) {
+  return {identity.pid, identity.started_ns, identity.producer};
+}
+inline bool IsOfProcess(const ProducerKey& key, const ProducerIdentity& identity) {
+  return key.pid == identity.pid && key.started_ns == identity.started_ns;
+}
 
 struct ProducerProgress {
   uint64_t next_sequence = 0;    // smaller ones belong to closed windows
@@ -40,7 +52,8 @@ inline StepWindows StepWindowsOf(const ProducerIdentity& identity) {
 struct RankProgress {
   ProducerIdentity identity;
   WindowKind kind = WindowKind::kTime;
-  int64_t last_index = -1;      // of the newest closed window
+  int64_t last_index = -1;      // of the newest closed window; of this run, for windows of steps
+  uint64_t runs = 0;            // that the rank has behind it: its steps began again
   int64_t closed_until_ns = 0;  // events that start earlier are late
   int64_t max_event_ns = 0;
   // the record at which the newest window was closed; what comes again up to it is no late news

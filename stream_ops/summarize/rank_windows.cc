@@ -94,8 +94,15 @@ bool RankWindows::TakeTimeWindow(Close close, ClosedRankWindow* out) {
 
 bool RankWindows::TakeStepWindow(Close close, int64_t offset, ClosedRankWindow* out) {
   for (;;) {
+    const bool behind_predecessor = IsBehindPredecessor(close);
+    if (behind_predecessor) ContinueSteps();
     const StepWindows windows = StepWindowsOf(progress_.identity);
     const auto first = steps_.FirstFrom(FirstStepBehind(windows, progress_.last_index));
+    const bool next_run = behind_predecessor && !successor_->steps.empty();
+    if (!first && next_run) {
+      TakeOver();
+      continue;
+    }
     if (!first) {
       // While records come again after a restart the watermark is ahead of what has come again: the
       // steps may be in the next record.
@@ -104,16 +111,17 @@ bool RankWindows::TakeStepWindow(Close close, int64_t offset, ClosedRankWindow* 
       return false;
     }
     const int64_t index = windows.IndexOf(first->id);
-    if (close == Close::kPassed) {
+    if (close == Close::kPassed && !next_run) {
       const auto latest = steps_.LatestBegunBy(watermark_ns());
       if (!latest || windows.IndexOf(*latest) <= index) return false;
     }
-    const auto next = steps_.FirstFrom(FirstStepBehind(windows, index));
+    auto next = steps_.FirstFrom(FirstStepBehind(windows, index));
+    if (!next && next_run) next = {.id = 0, .time_ns = successor_->since_ns};
     const int64_t until_ns = next ? next->time_ns : kAlways;
     std::vector<StepSpan> steps = steps_.Resolve(progress_.closed_until_ns, until_ns);
     // The last step may end with the telemetry, but only where that is whole: else it was cut, and
     // how long it took nobody knows.
-    if (!next && !AllBatchesSeen())
+    if (next_run || (!next && !AllBatchesSeen()))
       std::erase_if(steps, [](const StepSpan& step) { return step.end_ns == kEndOfTimeNs; });
     for (StepSpan& step : steps) {
       const int64_t last_ns =
@@ -141,6 +149,33 @@ bool RankWindows::TakeStepWindow(Close close, int64_t offset, ClosedRankWindow* 
     out->steps = std::move(steps);
     if (!out->steps.empty()) return true;
   }
+}
+
+bool RankWindows::IsBehindPredecessor(Close close) const {
+  return successor_ && (close != Close::kPassed || successor_->since_ns <= watermark_ns());
+}
+
+// Whether the new process goes on with the steps of the one before is known when all of that one
+// have come. Steps that a rank has had are not counted twice.
+void RankWindows::ContinueSteps() {
+  if (successor_->continues || successor_->steps.empty()) return;
+  const int64_t last_step = std::max(progress_.advance.last_step, steps_.last_id());
+  if (successor_->steps.first_id() <= last_step) return;
+  steps_.Merge(std::exchange(successor_->steps, {}));
+  successor_->continues = true;
+}
+
+void RankWindows::TakeOver() {
+  progress_.identity = std::move(successor_->identity);
+  progress_.last_index = -1;
+  progress_.closed_until_ns = std::max(progress_.closed_until_ns, successor_->since_ns);
+  progress_.advance = {};
+  ++progress_.runs;
+  steps_ = std::move(successor_->steps);
+  successor_.reset();
+  std::erase_if(progress_.producers, [this](const auto& producer) {
+    return !IsOfProcess(producer.first, progress_.identity);
+  });
 }
 
 void RankWindows::TakeIntervals(int64_t until_ns, ClosedRankWindow* out) {
@@ -339,7 +374,8 @@ std::optional<int64_t> RankWindows::EarliestStart() const {
 bool RankWindows::HasWindow() const {
   if (progress_.kind == WindowKind::kTime) return EarliestStart().has_value();
   const StepWindows windows = StepWindowsOf(progress_.identity);
-  return steps_.FirstFrom(FirstStepBehind(windows, progress_.last_index)).has_value();
+  return steps_.FirstFrom(FirstStepBehind(windows, progress_.last_index)).has_value() ||
+         (successor_ && !successor_->steps.empty());
 }
 
 const ProducerIdentity& RankWindows::ProcessAt(int64_t time_ns) const {
@@ -347,15 +383,18 @@ const ProducerIdentity& RankWindows::ProcessAt(int64_t time_ns) const {
 }
 
 bool RankWindows::AllBatchesSeen() const {
-  if (progress_.producers.empty()) return false;
+  const ProducerIdentity& newest = successor_ ? successor_->identity : progress_.identity;
+  bool any = false;
   for (const auto& [key, producer] : progress_.producers) {
+    if (!IsOfProcess(key, newest)) continue;
+    any = true;
     if (!producer.final_sequence) return false;
     const auto seen = seen_.find(key);
     static const SequenceRanges kNone;
     const SequenceRanges& sequences = seen == seen_.end() ? kNone : seen->second;
     if (sequences.CountMissing(producer.next_sequence, *producer.final_sequence) > 0) return false;
   }
-  return true;
+  return any;
 }
 
 void RankWindows::Finish(int64_t offset) {
@@ -377,6 +416,7 @@ void RankWindows::Skip(int64_t index) {
 std::optional<int64_t> RankWindows::first_offset() const {
   std::optional<int64_t> first = steps_.first_offset();
   const auto consider = [&](int64_t offset) { first = std::min(first.value_or(offset), offset); };
+  if (successor_ && !successor_->steps.empty()) consider(*successor_->steps.first_offset());
   if (!chunks_.empty()) consider(chunks_.front().offset);
   if (!carried_.empty()) consider(carried_offset_);
   if (late_ > 0) consider(late_offset_);

@@ -9,7 +9,8 @@
 //   cut there and counted on both sides. kSteps: an interval belongs to the step in which it
 //   starts, whole until the window's end; what starts between steps is outside of all windows.
 // A rank may be started anew, on another host, in a job of another size: windows from the new
-// process's first event on are of that one.
+// process's first event on are of that one. Where it counts its steps anew as well, the windows of
+// the process before close first, and the indices of windows begin again (RankProgress::runs).
 // Owner: the task's thread.
 #pragma once
 
@@ -95,7 +96,8 @@ class RankWindows {
   // How far the rank has come at the moment of the report that was just taken: what is counted, and
   // what its open windows say.
   RankAdvance AdvanceOfOpenWindows(int64_t time_ns) const;
-  // Every producer has sent its last batch and every batch before it is here.
+  // Every producer of the newest process has sent its last batch, and every batch before it is
+  // here. Of a process before, which may have been killed, nothing is waited for.
   bool AllBatchesSeen() const;
   // After the last window of a rank that sends no more: whatever still comes is late.
   void Finish(int64_t offset);
@@ -124,6 +126,12 @@ class RankWindows {
   void AddReports(const EventBatch& batch, const BatchNumbers& numbers);
   void CountLate(uint64_t events, int64_t offset);
 
+  StepTable& StepsOf(const EventBatch& batch);
+  // Nothing of the process before can come any more: the watermark has passed it, or all closes.
+  bool IsBehindPredecessor(Close close) const;
+  void ContinueSteps();
+  void TakeOver();
+
   bool TakeTimeWindow(Close close, ClosedRankWindow* out);
   bool TakeStepWindow(Close close, int64_t offset, ClosedRankWindow* out);
   void TakeIntervals(int64_t until_ns, ClosedRankWindow* out);
@@ -149,6 +157,8 @@ class RankWindows {
   struct Successor {
     ProducerIdentity identity;
     int64_t since_ns = 0;
+    bool continues = false;  // the steps of the one before; they are in its table
+    StepTable steps;         // until that is known, or else until it takes over
   };
 
   RankProgress progress_;

@@ -16,6 +16,13 @@ void StepTable::Add(const Mark& mark, int64_t offset) {
   latest_.reset();
 }
 
+void StepTable::Merge(const StepTable& other) {
+  for (const auto& [id, step] : other.steps_) {
+    if (step.begin_ns != kUnknown) Add({step.begin_ns, MarkKind::kStepBegin, id}, step.offset);
+    if (step.end_ns != kUnknown) Add({step.end_ns, MarkKind::kStepEnd, id}, step.offset);
+  }
+}
+
 std::vector<StepSpan> StepTable::Resolve(int64_t from_ns, int64_t until_ns) const {
   std::vector<StepSpan> spans;
   for (const auto& [id, step] : steps_) {

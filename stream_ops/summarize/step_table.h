@@ -36,6 +36,11 @@ class StepTable {
     friend bool operator==(const Begin&, const Begin&) = default;
   };
   std::optional<Begin> FirstFrom(int64_t id) const;
+  // The smallest and the largest id of any mark that is held; -1 where there is none.
+  int64_t first_id() const { return steps_.empty() ? -1 : steps_.begin()->first; }
+  int64_t last_id() const { return steps_.empty() ? -1 : steps_.rbegin()->first; }
+  // Takes in what another one holds.
+  void Merge(const StepTable& other);
   // Forgets what begins before the moment.
   void ForgetBefore(int64_t time_ns);
   bool empty() const { return steps_.empty(); }

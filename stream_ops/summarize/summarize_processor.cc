@@ -326,13 +326,16 @@ bool SummarizeProcessor::CloseWindows(Job& job, RankWindows& rank, RankWindows::
 }
 
 // A rank is silent in the windows that its peers have closed and it has not, with nothing of it at
-// hand.
+// hand. Where the job was started again, one that has not come back yet is no peer.
 void SummarizeProcessor::ReportSilence(Job& job) {
+  uint64_t runs = 0;
+  for (const auto& [id, rank] : job.ranks) runs = std::max(runs, rank.progress().runs);
   for (WindowKind kind : {WindowKind::kTime, WindowKind::kSteps}) {
     int64_t newest = -1;
     uint32_t world_size = 0;  // of the ranks that have come so far
     for (const auto& [id, rank] : job.ranks) {
       if (rank.progress().kind != kind || rank.progress().last_index < newest) continue;
+      if (rank.progress().runs < runs) continue;
       if (rank.progress().last_index > newest) world_size = 0;
       newest = rank.progress().last_index;
       world_size = std::max(world_size, WorldSizeOf(rank.progress().identity, job.world_size));
@@ -340,6 +343,7 @@ void SummarizeProcessor::ReportSilence(Job& job) {
     for (auto& [id, rank] : job.ranks) {
       const RankProgress& progress = rank.progress();
       if (progress.kind != kind || progress.finished || progress.last_index >= newest) continue;
+      if (progress.runs < runs) continue;
       const int64_t first = std::max(progress.last_index + 1, newest - kMostSilentWindows + 1);
       const bool has_left = id.value >= world_size;  // the job goes on with fewer ranks
       for (int64_t index = first; index <= newest && !has_left; ++index)
