@@ -40,8 +40,20 @@ std::vector<Scenario> Scenarios() {
   JobOptions neighbor{.job = "neighbor", .ranks = 6, .seed = 9};
   JobOptions other{
       .job = "other", .fault = JobFault::kSlowPython, .culprit = 0, .factor = 0.4, .seed = 4};
+  // Started three times under one name: in good order, killed, and again with the same pids.
+  JobOptions first{.fault = JobFault::kSlowPython, .culprit = 2, .factor = 0.4};
+  JobOptions second{.steps = 8, .run = 1, .same_pids = true, .killed = true};
+  JobOptions third{.steps = 20,
+                   .fault = JobFault::kSlowKernel,
+                   .culprit = 1,
+                   .seed = 6,
+                   .run = 2,
+                   .same_pids = true};
+  JobOptions again{.seed = 5, .run = 1};
   return {
       {"healthy", {healthy}, {}},
+      {"healthy_started_again", {healthy, again}, {}},
+      {"started_again", {first, second, third}, {R"("rank":1)", R"("rank":2)"}},
       {"slow_kernel", {slow_kernel}, {R"("rank":1)"}},
       {"slow_python", {slow_python}, {R"("rank":2)", "read_record_from_slow_storage"}},
       {"slow_python_every_second_step", {often}, {R"("rank":3)", "read_record_from_slow_storage"}},

@@ -26,18 +26,21 @@ namespace {
 constexpr uint64_t kSeeds = 1'000;
 constexpr uint64_t kShards = 8;
 
+// The last of them is killed and started again under its name.
 std::vector<EventBatch> Jobs() {
   std::vector<EventBatch> batches;
-  for (int job = 0; job < 3; ++job) {
-    const std::vector<EventBatch> one =
-        BuildJob({.job = fmt::format("job {}", job),
-                  .ranks = 3,
-                  .steps = 16,
-                  .window_steps = 4,
-                  .fault = job == 0 ? JobFault::kNone : JobFault::kSlowPython,
-                  .seed = static_cast<uint64_t>(job)});
+  const auto add = [&batches](JobOptions options) {
+    options.ranks = 3;
+    options.steps = 16;
+    options.window_steps = 4;
+    const std::vector<EventBatch> one = BuildJob(options);
     batches.insert(batches.end(), one.begin(), one.end());
-  }
+  };
+  const JobFault slow = JobFault::kSlowPython;
+  add({.job = "job 0", .seed = 0});
+  add({.job = "job 1", .fault = slow, .seed = 1});
+  add({.job = "job 2", .fault = slow, .seed = 2, .killed = true});
+  add({.job = "job 2", .fault = slow, .culprit = 0, .seed = 3, .run = 1, .same_pids = true});
   return batches;
 }
 

@@ -8,7 +8,8 @@ namespace {
 
 constexpr int64_t kUs = 1'000;
 constexpr int64_t kStart = 1'700'000'000'000'000'000;  // some day of 2023
-constexpr int64_t kSkew = 1'300 * kUs;                 // between the clocks of neighboring ranks
+constexpr int64_t kBetweenRuns = 60'000'000 * kUs;
+constexpr int64_t kSkew = 1'300 * kUs;  // between the clocks of neighboring ranks
 constexpr int64_t kLoad = 300 * kUs;
 constexpr int64_t kCopy = 40 * kUs;
 constexpr int64_t kMatrix = 220 * kUs;
@@ -80,7 +81,7 @@ struct RankTrace {
 class Job {
  public:
   explicit Job(const JobOptions& options) : options_(options), ranks_(options.ranks) {
-    for (RankTrace& rank : ranks_) rank.now = kStart;
+    for (RankTrace& rank : ranks_) rank.now = start_;
   }
 
   std::vector<EventBatch> Build() {
@@ -195,7 +196,7 @@ class Job {
                        return std::pair(a.start, -a.duration) < std::pair(b.start, -b.duration);
                      });
     const int64_t skew = kSkew * number;
-    int64_t sample_time = kStart;
+    int64_t sample_time = start_;
     size_t mark = 0;
     uint64_t sequence = 0;
     for (size_t begin = 0; begin < rank.intervals.size();) {
@@ -203,7 +204,7 @@ class Job {
       const bool final = end == rank.intervals.size();
       const int64_t until = final ? rank.now + 1 : rank.intervals[end].start;
       EventBatch batch = Empty(number, sequence++);
-      batch.final = final;
+      batch.final = final && !options_.killed;
       for (; begin < end; ++begin) AddInterval(rank.intervals[begin], skew, &batch);
       for (; mark < rank.marks.size() && rank.marks[mark].time_ns < until; ++mark) {
         batch.marks.push_back(rank.marks[mark]);
@@ -230,6 +231,8 @@ class Job {
                       "1",
                       false,
                       options_.window_steps};
+    if (!options_.same_pids) batch.identity.pid += 1'000 * options_.run;
+    batch.identity.started_ns = start_;
     batch.sequence = sequence;
     batch.functions = FunctionTable();
     batch.lanes = {{"main", LaneKind::kTrainingThread},
@@ -264,6 +267,7 @@ class Job {
   }
 
   const JobOptions options_;
+  const int64_t start_ = kStart + options_.run * kBetweenRuns;
   std::vector<RankTrace> ranks_;
 };
 

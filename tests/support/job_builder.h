@@ -35,6 +35,11 @@ struct JobOptions {
   uint32_t culprit = 1;
   double factor = 1.5;
   uint64_t seed = 1;
+  // How often the job was started before under its name: a minute apart, with steps from 0 again.
+  uint32_t run = 0;
+  // Containers that are started again: each run's processes have the numbers of those before.
+  bool same_pids = false;
+  bool killed = false;  // its ranks say no last words
 };
 
 // By rank, then by sequence.

@@ -56,9 +56,13 @@ std::vector<const EventBatch*> Arrange(const std::vector<EventBatch>& batches,
     ranks[{batch->identity.job, batch->identity.rank}].push_back(batch);
   order.clear();
   for (auto& [rank, own] : ranks) {
-    // The last batch stays last: what comes after a producer has said goodbye is late by right.
+    // The last batch of a process stays last: what comes after a producer has said goodbye is late
+    // by right.
+    const auto is_last = [&own](size_t i) {
+      return i + 1 == own.size() || own[i]->identity.started_ns != own[i + 1]->identity.started_ns;
+    };
     for (size_t i = 0; i + 2 < own.size(); ++i) {
-      if (random() % 3 != 0) continue;
+      if (random() % 3 != 0 || is_last(i) || is_last(i + 1)) continue;
       std::swap(own[i], own[i + 1]);
       // neighbors only: carried on and on, a batch would leave the bound of what may come out of
       // order
