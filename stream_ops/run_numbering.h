@@ -3,7 +3,7 @@
 // Every process counts its steps from 0 (or from EROICA_FIRST_STEP), and windows of steps have the
 // index of their steps. A job that is started again under its name therefore says its windows anew.
 // Their numbers go on: the first window of a run follows the newest one of the runs before, so that
-// what is closed stays closed, and the run before is the past of the next one.
+// what is closed stays closed, and every window of the job has a number of its own.
 //
 // A rank begins a run with a window whose first step it had already and which starts, on its own
 // clock, no earlier than all that it had ended: what is sent again starts as it did before, and a

@@ -238,6 +238,12 @@ void FindingLifecycle::Place(Finding* finding) {
   resolved_.erase(finding->id);
 }
 
+void FindingLifecycle::BeginRun() {
+  memory_ = ClaimMemory();
+  lasting_part_.clear();
+  shown_otherwise_.clear();
+}
+
 Finding FindingLifecycle::Report(Finding finding) {
   Place(&finding);
   return finding;

@@ -38,6 +38,9 @@ class FindingLifecycle {
   // yet are remembered (claim_memory.h).
   std::vector<Finding> Observe(int64_t index, std::vector<Finding> found, bool job_ends = false);
 
+  // The job was started again: what was claimed before, without being opened, is forgotten.
+  void BeginRun();
+
   // A finding that is no window's, such as a hang: nothing closes while it lasts. Opened, or
   // updated; windows without it resolve it as any other.
   Finding Report(Finding finding);

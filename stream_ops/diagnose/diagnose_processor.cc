@@ -271,6 +271,7 @@ absl::Status DiagnoseProcessor::Punctuate(PunctuationType type) {
 }
 
 void DiagnoseProcessor::Diagnose(const JobId& id, DiagnosedJob& job, WindowId window_id) {
+  if (job.windows.BeginsRun(window_id)) ForgetRunBefore(id, job, context_->changes());
   JobWindow window = job.windows.Close(window_id);
   if (const auto held = job.window_bytes.extract(window_id)) {
     job.bytes -= held.mapped();

@@ -256,6 +256,34 @@ TEST_F(DiagnoseProcessorTest, AJobThatIsStartedAgainUnderItsNameIsDiagnosedAtOnc
   EXPECT_EQ(context_.findings[2].last_window, 6);
 }
 
+// Six slow steps of a window open nothing, six of a second one do: of the same run.
+TEST_F(DiagnoseProcessorTest, WhatIsRememberedOfARunEndsWithIt) {
+  for (const int64_t second_run_s : {100, 200}) {
+    processor_ = DiagnoseProcessor();
+    InMemoryStore store;
+    RecordingContext context(store);
+    ASSERT_TRUE(processor_.Init(context).ok());
+    const auto send = [this](int64_t start_s, int64_t index) {
+      TrainingView job = WindowOfRun(start_s, index, false);
+      TrainingView slow(4);
+      slow.RunOnAll("forward", 80);
+      slow.RunInSteps(1, "<built-in function sleep>", 40, 0, 6, "train > throttled");
+      slow.Finish();
+      for (size_t rank = 0; rank < 4; ++rank) {
+        PatternBatch batch = job.batches()[rank];
+        batch.patterns = slow.batches()[rank].patterns;
+        batch.steps = slow.batches()[rank].steps;
+        for (StepRecord& step : batch.steps) step.id += index * 8;
+        Send(batch);
+      }
+    };
+    send(100, 0);
+    EXPECT_THAT(context.findings, IsEmpty());
+    send(second_run_s, second_run_s == 100 ? 1 : 0);
+    EXPECT_EQ(context.findings.size(), second_run_s == 100 ? 1u : 0u);
+  }
+}
+
 TEST_F(DiagnoseProcessorTest, ANodeThatRestartsBetweenTwoRunsKnowsTheFirst) {
   for (const int64_t index : {0, 1, 2, 3}) SendWindowOfRun(100, index, false);
   TrainingView begun = WindowOfRun(200, 0, true);

@@ -90,6 +90,12 @@ absl::Status RestoreFindings(const StateStore& store, const JobId& id, Diagnosed
 
 }  // namespace
 
+void ForgetRunBefore(const JobId& id, DiagnosedJob& job, StateChanges& changes) {
+  job.history.Forget(id, WindowKind::kSteps, changes);
+  job.lifecycle.BeginRun();
+  job.gaps = TelemetryGaps();
+}
+
 absl::StatusOr<std::unique_ptr<DiagnosedJob>> LoadJob(const StateStore& store, const JobId& id) {
   auto job = std::make_unique<DiagnosedJob>();
   absl::Status status = RestoreProgress(store, id, *job);

@@ -20,11 +20,12 @@ uint8_t SlotOf(const Window& window) {
   return static_cast<uint8_t>((window.index % kSlots + kSlots) % kSlots);
 }
 
+std::string RowKey(const JobId& job, ProgressFamily family, WindowKind kind, uint8_t slot) {
+  return BeginProgressKey(job, family).PutByte(static_cast<uint8_t>(kind)).PutByte(slot).key();
+}
+
 std::string RowKey(const JobId& job, ProgressFamily family, const Window& window) {
-  return BeginProgressKey(job, family)
-      .PutByte(static_cast<uint8_t>(window.kind))
-      .PutByte(SlotOf(window))
-      .key();
+  return RowKey(job, family, window.kind, SlotOf(window));
 }
 
 template <typename T>
@@ -97,6 +98,15 @@ DropReason JobHistory::Remember(const JobId& job, const CrossRankView& view,
     Append(*times, kRankTimesKept, *TimesOf(family, windows));
   }
   return reason;
+}
+
+void JobHistory::Forget(const JobId& job, WindowKind kind, StateChanges& changes) {
+  kinds_[static_cast<size_t>(kind)] = {};
+  for (const ProgressFamily family : {ProgressFamily::kProfile, ProgressFamily::kBusyTimes,
+                                      ProgressFamily::kWorkTimes, ProgressFamily::kBytesTimes}) {
+    for (uint8_t slot = 0; slot < kSlots; ++slot)
+      changes.Delete(Table::kProgress, RowKey(job, family, kind, slot));
+  }
 }
 
 PastWindows JobHistory::Past(WindowKind kind) const {

@@ -34,6 +34,9 @@ class JobHistory {
   // stored, where what ranks reported makes it more than a row may hold; kNone where it is.
   DropReason Remember(const JobId& job, const CrossRankView& view, StateChanges& changes);
 
+  // A run begins: what the processes of the one before took says nothing of those of this one.
+  void Forget(const JobId& job, WindowKind kind, StateChanges& changes);
+
   // Of the kind, oldest first. Views of what this owns: they end with the next Remember.
   PastWindows Past(WindowKind kind) const;
 

@@ -90,6 +90,24 @@ TEST(JobHistory, WindowsOfTimeAndOfStepsAreApart) {
   EXPECT_EQ(history.Past(WindowKind::kTime).times.back().window.index, 104);
 }
 
+TEST(JobHistory, ARunThatBeginsHasNoPast) {
+  JobHistory history;
+  Rows rows;
+  for (int64_t index = 0; index < 40; ++index) Remember(WindowKind::kSteps, index, history, rows);
+  Remember(WindowKind::kTime, 7, history, rows);
+  StateChanges changes;
+  history.Forget(kJob, WindowKind::kSteps, changes);
+  for (const StateChanges::Change& change : changes.changes()) {
+    EXPECT_EQ(change.kind, StateChanges::Change::Kind::kDelete);
+    rows.erase(change.key);
+  }
+  EXPECT_EQ(rows.size(), 4u) << "those of the window of time";
+  EXPECT_TRUE(history.Past(WindowKind::kSteps).times.empty());
+  EXPECT_EQ(history.Past(WindowKind::kTime).times.size(), 1u);
+  Remember(WindowKind::kSteps, 40, history, rows);
+  ExpectSame(Restored(rows), history);
+}
+
 TEST(JobHistory, WhatIsNoRowOfHistoryIsRefused) {
   JobHistory history;
   Rows rows;

@@ -133,6 +133,12 @@ std::optional<WindowId> JobWindows::Oldest() const {
   return windows_.begin()->first;
 }
 
+bool JobWindows::BeginsRun(WindowId id) const {
+  const auto last = last_closed_.find(id.first);
+  return id.first == WindowKind::kSteps && last != last_closed_.end() &&
+         runs_.RunOf(last->second) != runs_.RunOf(id.second);
+}
+
 JobWindow JobWindows::Close(WindowId id) {
   const auto it = windows_.find(id);
   EROICA_CHECK(it != windows_.end());

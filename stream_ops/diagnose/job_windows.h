@@ -64,6 +64,8 @@ class JobWindows {
   std::optional<int64_t> FirstOffset() const;
   size_t open() const { return windows_.size(); }
   bool IsOpen(WindowId id) const { return windows_.contains(id); }
+  // The window that was closed before it is of another run.
+  bool BeginsRun(WindowId id) const;
 
  private:
   struct Progress {

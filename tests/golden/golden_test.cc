@@ -50,9 +50,13 @@ std::vector<Scenario> Scenarios() {
                    .run = 2,
                    .same_pids = true};
   JobOptions again{.seed = 5, .run = 1};
+  // Twice as many layers: the job is slower than it was, and rightly so.
+  JobOptions small{.steps = 48};
+  JobOptions large{.steps = 48, .layers = 12, .run = 1};
   return {
       {"healthy", {healthy}, {}},
       {"healthy_started_again", {healthy, again}, {}},
+      {"started_again_with_more_layers", {small, large}, {}},
       {"started_again", {first, second, third}, {R"("rank":1)", R"("rank":2)"}},
       {"slow_kernel", {slow_kernel}, {R"("rank":1)"}},
       {"slow_python", {slow_python}, {R"("rank":2)", "read_record_from_slow_storage"}},
