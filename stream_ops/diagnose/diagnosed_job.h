@@ -29,8 +29,8 @@ struct DiagnosedJob {
   TelemetryGaps gaps;
 };
 
-// A run begins (run_numbering.h): its processes are not those of the run before, and perhaps neither
-// the code nor the hosts. It is judged by itself; open findings end as those that are seen no more.
+// A run begins (run_numbering.h): its processes are not those of the run before, and code and hosts
+// may be others. It is judged by itself; open findings end as those that are seen no more.
 void ForgetRunBefore(const JobId& id, DiagnosedJob& job, StateChanges& changes);
 
 // As the store has it; a new one where it has nothing of the job. kDataLoss: a row cannot be read.
