@@ -17,9 +17,10 @@ bool IsPlausible(const Window& window) {
 
 }  // namespace
 
-// Whether the rank had the window's steps already, and has ended them: they come a second time.
+// Whether the rank had the window's steps already, and has ended them: they come a second time. A
+// window whose only step did not end has no length, and is none when it is sent again.
 bool RunNumbering::Returns(const Window& window, const RunPlace& place) {
-  return window.first_step <= place.last_step && window.start_ns >= place.end_ns;
+  return window.first_step <= place.last_step && window.start_ns > place.end_ns;
 }
 
 std::optional<int64_t> RunNumbering::NumberOf(const Window& window, RunPlace& place,
@@ -42,7 +43,9 @@ std::optional<int64_t> RunNumbering::NumberOf(const Window& window, RunPlace& pl
 std::optional<int64_t> RunNumbering::NumberOfOpen(const Window& window, RunPlace& place) {
   if (window.kind == WindowKind::kTime) return window.index;
   if (!IsPlausible(window)) return std::nullopt;
-  if (window.first_step >= 0 && IsKept(place) && Returns(window, place))
+  // A window may have been closed with the step that the rank is in.
+  const bool was_further = window.first_step >= 0 && window.first_step < place.last_step;
+  if (was_further && IsKept(place) && Returns(window, place))
     Enter(window, place, /*may_begin=*/true);
   return Number(window, place);
 }
@@ -75,7 +78,7 @@ bool RunNumbering::Enter(const Window& window, RunPlace& place, bool may_begin) 
 std::optional<uint64_t> RunNumbering::FindRun(uint64_t from, const Window& window,
                                               int64_t start_ns) const {
   for (uint64_t run = from; run <= newest_run(); ++run) {
-    if (start_ns < runs_[static_cast<size_t>(run - first_run_)].end_ns) return run;
+    if (start_ns <= runs_[static_cast<size_t>(run - first_run_)].end_ns) return run;
   }
   if (from <= newest_run() && window.first_step > runs_.back().last_step) return newest_run();
   return std::nullopt;

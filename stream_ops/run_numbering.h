@@ -6,7 +6,7 @@
 // what is closed stays closed, and every window of the job has a number of its own.
 //
 // A rank begins a run with a window whose first step it had already and which starts, on its own
-// clock, no earlier than all that it had ended: what is sent again starts as it did before, and a
+// clock, later than all that it had ended: what is sent again starts as it did before, and a
 // process that goes on where another one left (EROICA_FIRST_STEP) has steps that are new. Which run
 // it begins: one that other ranks are in by then, else a new one. Here alone the clocks of ranks
 // are compared, set by where the rank and the others ended the run before. Clocks that differ by

@@ -66,6 +66,20 @@ TEST_F(RunNumberingTest, WhatIsSentAgainBeginsNoRun) {
   EXPECT_EQ(runs_.newest_run(), 0u);
 }
 
+// Of a job that stood still: a step that did not end.
+TEST_F(RunNumberingTest, AWindowWithoutLengthBeginsNoRunWhenItIsSentAgain) {
+  Run(5, 100, 0);
+  Window begun = StepWindow(5, 100);
+  begun.end_ns = begun.start_ns;
+  begun.last_step = begun.first_step;
+  EXPECT_EQ(Number(0, begun), 5);
+  EXPECT_EQ(Number(0, begun), 5);
+  runs_.Close(5);
+  RunPlace after_a_restart;
+  EXPECT_EQ(runs_.NumberOf(begun, after_a_restart), 5);
+  EXPECT_EQ(runs_.newest_run(), 0u);
+}
+
 TEST_F(RunNumberingTest, WhatIsLateOfTheRunBeforeIsLate) {
   Run(5, 100, 0);
   Run(2, 200, 5);
@@ -115,7 +129,9 @@ TEST_F(RunNumberingTest, TheEndOfARunThatComesAfterTheNextHasBegunIsLate) {
 // One rank is started again, and counts from 0; the others went on meanwhile.
 TEST_F(RunNumberingTest, ARankThatComesBackAloneMeetsTheWindowsOfTheOthers) {
   Run(5, 100, 0);
-  EXPECT_EQ(Number(1, StepWindow(0, 105)), 5);
+  Window back = StepWindow(0, 105);
+  ++back.start_ns;
+  EXPECT_EQ(Number(1, back), 5);
   EXPECT_EQ(Number(0, StepWindow(5, 100)), 5);
   EXPECT_EQ(Number(0, StepWindow(6, 100)), 6);
   EXPECT_EQ(Number(1, StepWindow(1, 105)), 6);
@@ -187,6 +203,15 @@ TEST_F(RunNumberingTest, AStandingRankThatHasMovedOnSinceBeginsNone) {
   Window open = StepWindow(2, 100);
   open.end_ns = open.start_ns;
   EXPECT_EQ(runs_.NumberOfOpen(open, places_[0]), 2);
+  EXPECT_EQ(runs_.newest_run(), 0u);
+}
+
+TEST_F(RunNumberingTest, ARankThatStandsInTheLastStepOfItsNewestWindowBeginsNone) {
+  Run(5, 100, 0);
+  Window open = StepWindow(4, 100);
+  open.first_step = open.last_step = 39;
+  open.start_ns = open.end_ns = 130 * kSecond;
+  EXPECT_EQ(runs_.NumberOfOpen(open, places_[0]), 4);
   EXPECT_EQ(runs_.newest_run(), 0u);
 }
 
