@@ -1,5 +1,6 @@
-// The files of the dashboard, embedded by the build (embed_assets.py): index.html as "/", all
-// others as "/assets/NAME". They lie in the program's read-only data; any thread may read them.
+// What a browser loads of the dashboard, embedded by the build (embed_assets.py): index.html as
+// "/", all modules as "/assets/main.js", all sheets as "/assets/dashboard.css", other files as
+// "/assets/NAME". They lie in the program's read-only data; any thread may read them.
 #pragma once
 
 #include <span>

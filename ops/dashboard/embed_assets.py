@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the files of the dashboard as C++, each as it is and as gzip: embed_assets.py OUTPUT FILE...
+"""Writes what a node serves of the dashboard as C++, as it is and as gzip: embed_assets.py OUTPUT FILE...
+
+Modules become one script, sheets one stylesheet (bundle.py); all else stays as it is.
 
 The same files make the same output, byte by byte: the embedded gzip holds no time, names are sorted.
 """
@@ -8,6 +10,8 @@ import gzip
 import hashlib
 import pathlib
 import sys
+
+import bundle
 
 CONTENT_TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -38,8 +42,8 @@ std::span<const Asset> Assets() { return kAssets; }
 """
 
 
-def path_of(file):
-    return "/" if file.name == "index.html" else "/assets/" + file.name
+def path_of(name):
+    return "/" if name == "index.html" else "/assets/" + name
 
 
 def literal(content):
@@ -58,14 +62,15 @@ def literal(content):
 def embed(files):
     """The text of the C++ file."""
     entries = []
-    for file in sorted(files, key=path_of):
-        content = file.read_bytes()
+    assets = bundle.served(files)
+    for name in sorted(assets, key=path_of):
+        content = assets[name]
         if not content:
-            raise SystemExit(f"embed_assets.py: {file} is empty")
+            raise SystemExit(f"embed_assets.py: {name} is empty")
         etag = hashlib.sha256(content).hexdigest()[:32]
         zipped = gzip.compress(content, 9, mtime=0)
         entries.append(
-            f'    Asset{{\n    .path = "{path_of(file)}",\n    .content_type = "{CONTENT_TYPES[file.suffix]}",\n'
+            f'    Asset{{\n    .path = "{path_of(name)}",\n    .content_type = "{CONTENT_TYPES[pathlib.Path(name).suffix]}",\n'
             f'    .etag = "\\"{etag}\\"",\n    .bytes =\n{literal(content)},\n    .gzip =\n{literal(zipped)}}},\n'
         )
     return (

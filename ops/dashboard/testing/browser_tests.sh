@@ -3,7 +3,7 @@
 # needs from PyPI is fetched once, into the user's cache.
 #   ops/dashboard/testing/browser_tests.sh install              fetch Playwright and axe (done by run too)
 #   ops/dashboard/testing/browser_tests.sh run SCREENSHOTS [TEST...]  tests, by default all; exit code 77 where Chromium is absent
-#   ops/dashboard/testing/browser_tests.sh measure              bytes, time until interactive, frames; prints them
+#   ops/dashboard/testing/browser_tests.sh measure [URL JOB]...  bytes, time until interactive, frames; prints them
 #   ops/dashboard/testing/browser_tests.sh python ARGUMENTS...  that Python, to try things out
 set -euo pipefail
 
@@ -66,7 +66,7 @@ case $command in
     find_chromium
     install_tools
     cd "$here"
-    "$cache/venv/bin/python" measure_dashboard.py
+    "$cache/venv/bin/python" measure_dashboard.py "$@"
     ;;
   python)
     find_chromium

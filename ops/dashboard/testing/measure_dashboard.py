@@ -1,8 +1,10 @@
-"""How large and how quick a page of 10,000 ranks x 32 functions is in a headless Chromium, on the
-stand-in node. Prints figures for docs/PERFORMANCE.md; asserts nothing about time."""
+"""How large and how quick the page of a large job is in a headless Chromium: of one with 10,000
+ranks x 32 functions on the stand-in node, or of given jobs on nodes that run (URL JOB ...), each
+visited in turn. Prints figures for docs/PERFORMANCE.md; asserts nothing about time."""
 
 import os
 import statistics
+import sys
 
 import stand_in_node
 from browser_case import MANY, hash_of
@@ -50,60 +52,76 @@ TASKS = """
 })"""
 
 
-def load(browser, node, address, selector, warm):
+def load(browser, url, address, selector, warm):
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     page = context.new_page()
     if warm:
-        page.goto(node.url + "#/node")
+        page.goto(url + "#/node")
         page.wait_for_selector(".facts")
         page.goto("about:blank")
     session = context.new_cdp_session(page)
     session.send("Network.enable")
     sizes = []
     session.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
-    page.goto(node.url + address, wait_until="commit")
+    page.goto(url + address, wait_until="commit")
     ready_ms = page.evaluate(READY, selector)
     return page, ready_ms, sum(sizes), len(sizes)
 
 
-def main():
-    node = stand_in_node.StandInNode().start()
-    pages = (
-        ("findings", hash_of(MANY), ".u-over"),
-        ("heat map", hash_of(MANY, "heatmap"), ".heat-canvas"),
+def visit(browser, url, address, selector, warm):
+    page, *figures = load(browser, url, address, selector, warm)
+    page.context.close()
+    return figures
+
+
+def measure_visits(browser, nodes, name, selector, rest):
+    """One visit of each node after the other, so that what else the machine does burdens all."""
+    for warm in (False, True):
+        runs = [[] for _ in nodes]
+        for _ in range(REPETITIONS):
+            for (url, job), of_node in zip(nodes, runs, strict=True):
+                of_node.append(visit(browser, url, hash_of(job, *rest), selector, warm))
+        for (url, _), of_node in zip(nodes, runs, strict=True):
+            ready = sorted(run[0] for run in of_node)
+            print(
+                f"{url} {name}, {'assets known' if warm else 'first visit'}: interactive after "
+                f"{statistics.median(ready):.0f} ms (least {ready[0]:.0f}, most {ready[-1]:.0f}), "
+                f"{of_node[-1][1] / 1000:.0f} kB in {of_node[-1][2]} requests",
+                flush=True,
+            )
+
+
+def measure_frames(browser, url, job):
+    page = load(browser, url, hash_of(job, "heatmap"), ".heat-canvas", False)[0]
+    frames = sorted(page.evaluate(FRAMES))
+    print(
+        f"{url} heat map, zooming and moving: {len(frames)} frames, "
+        f"median {statistics.median(frames):.1f} ms, p95 {frames[int(len(frames) * 0.95)]:.1f}, "
+        f"p99 {frames[int(len(frames) * 0.99)]:.1f}, most {frames[-1]:.1f}"
     )
+    print(f"tasks of more than 50 ms since it was opened: {len(page.evaluate(TASKS))}")
+    page.context.close()
+
+
+def main(*given):
+    stand_in = None if given else stand_in_node.StandInNode().start()
+    nodes = list(zip(given[::2], given[1::2], strict=True)) or [(stand_in.url, MANY)]
+    pages = (("findings", ".u-over", ()), ("heat map", ".heat-canvas", ("heatmap",)))
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=os.environ["EROICA_CHROMIUM"], args=["--no-sandbox"]
         )
-        load(browser, node, pages[1][1], pages[1][2], False)[
-            0
-        ].context.close()  # numbers are made up once
-        load(browser, node, pages[0][1], pages[0][2], False)[0].context.close()
-        for name, address, selector in pages:
-            for warm in (False, True):
-                runs = []
-                for _ in range(REPETITIONS):
-                    page, ready_ms, size, requests = load(browser, node, address, selector, warm)
-                    runs.append((ready_ms, size, requests))
-                    page.context.close()
-                ready = sorted(run[0] for run in runs)
-                print(
-                    f"{name}, {'assets known' if warm else 'first visit'}: interactive after "
-                    f"{statistics.median(ready):.0f} ms (least {ready[0]:.0f}, most {ready[-1]:.0f}), "
-                    f"{runs[-1][1] / 1000:.0f} kB in {runs[-1][2]} requests"
-                )
-        page = load(browser, node, *pages[1][1:], False)[0]
-        frames = sorted(page.evaluate(FRAMES))
-        print(
-            f"heat map, zooming and moving: {len(frames)} frames, median {statistics.median(frames):.1f} ms, "
-            f"p95 {frames[int(len(frames) * 0.95)]:.1f}, p99 {frames[int(len(frames) * 0.99)]:.1f}, "
-            f"most {frames[-1]:.1f}"
-        )
-        print(f"tasks of more than 50 ms since it was opened: {len(page.evaluate(TASKS))}")
+        for url, job in nodes:  # answers are made once
+            for _, selector, rest in pages:
+                visit(browser, url, hash_of(job, *rest), selector, False)
+        for name, selector, rest in pages:
+            measure_visits(browser, nodes, name, selector, rest)
+        for url, job in nodes:
+            measure_frames(browser, url, job)
         browser.close()
-    node.stop()
+    if stand_in:
+        stand_in.stop()
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -17,6 +17,7 @@ import http.server
 import json
 import pathlib
 import re
+import sys
 import threading
 import time
 import urllib.parse
@@ -26,6 +27,9 @@ import made_up_cluster
 
 HERE = pathlib.Path(__file__).resolve().parent
 PAGES = HERE.parent
+sys.path.append(str(PAGES))
+import bundle  # noqa: E402
+
 CONTRACT = PAGES.parent / "rest" / "openapi.json"
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -40,13 +44,12 @@ TYPES = {
 
 
 def static_files():
-    """As CMake embeds them: path to (type, bytes)."""
-    files = {"/": (TYPES[".html"], (PAGES / "index.html").read_bytes())}
+    """As a node has them, and each module by itself for tests of it: path to (type, bytes)."""
     folders = (PAGES, PAGES / "third_party" / "uplot")
-    for file in (file for folder in folders for file in sorted(folder.iterdir())):
-        if file.suffix in TYPES and file.name != "index.html":
-            files["/assets/" + file.name] = (TYPES[file.suffix], file.read_bytes())
-    return files
+    files = [file for folder in folders for file in folder.iterdir() if file.suffix in TYPES]
+    contents = {file.name: file.read_bytes() for file in files} | bundle.served(files)
+    typed = {name: (TYPES[pathlib.Path(name).suffix], one) for name, one in contents.items()}
+    return {"/": typed.pop("index.html")} | {f"/assets/{name}": one for name, one in typed.items()}
 
 
 class Route:
@@ -141,6 +144,7 @@ class StandInNode:
 
 class NodeHandler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # as a node; else each body waits 40 ms for a browser's ACK
     node = None
 
     def log_message(self, *_):
