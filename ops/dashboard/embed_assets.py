@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes what a node serves of the dashboard as C++, as it is and as gzip: embed_assets.py OUTPUT FILE...
+"""Writes what a node serves of the dashboard as C++: embed_assets.py OUTPUT FILE...
 
-Modules become one script, sheets one stylesheet (bundle.py); all else stays as it is.
-
-The same files make the same output, byte by byte: the embedded gzip holds no time, names are sorted.
+Modules become one script, sheets one stylesheet (bundle.py); all else stays as it is. Each comes as
+it is and as gzip. The same files make the same output, byte by byte: the gzip holds no time, names
+are sorted.
 """
 
 import gzip
@@ -69,9 +69,11 @@ def embed(files):
             raise SystemExit(f"embed_assets.py: {name} is empty")
         etag = hashlib.sha256(content).hexdigest()[:32]
         zipped = gzip.compress(content, 9, mtime=0)
+        content_type = CONTENT_TYPES[pathlib.Path(name).suffix]
         entries.append(
-            f'    Asset{{\n    .path = "{path_of(name)}",\n    .content_type = "{CONTENT_TYPES[pathlib.Path(name).suffix]}",\n'
-            f'    .etag = "\\"{etag}\\"",\n    .bytes =\n{literal(content)},\n    .gzip =\n{literal(zipped)}}},\n'
+            f'    Asset{{\n    .path = "{path_of(name)}",\n    .content_type = "{content_type}",\n'
+            f'    .etag = "\\"{etag}\\"",\n    .bytes =\n{literal(content)},\n'
+            f"    .gzip =\n{literal(zipped)}}},\n"
         )
     return (
         HEADER

@@ -3,6 +3,7 @@ import {el} from "./dom.js";
 import {NONE, span} from "./units.js";
 
 const EVERY_MS = 5000;
+let localTime = null; // one for all moments: to make one takes milliseconds
 
 function words(milliseconds) {
   const seconds = (Date.now() - milliseconds) / 1000;
@@ -14,7 +15,7 @@ export function relativeTime(rfc3339) {
   const moment = Date.parse(rfc3339);
   if (Number.isNaN(moment)) return el("span", null, NONE);
   const date = new Date(moment);
-  const local = date.toLocaleString(undefined, {dateStyle: "medium", timeStyle: "long"});
+  localTime ??= new Intl.DateTimeFormat(undefined, {dateStyle: "medium", timeStyle: "long"});
   return el(
     "time",
     {
@@ -22,7 +23,7 @@ export function relativeTime(rfc3339) {
       title: `${date
         .toISOString()
         .replace("T", " ")
-        .replace(/\.\d+Z$/, " UTC")} (${local})`,
+        .replace(/\.\d+Z$/, " UTC")} (${localTime.format(date)})`,
       "data-moment": moment,
     },
     words(moment),
