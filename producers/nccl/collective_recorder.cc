@@ -190,6 +190,12 @@ uint64_t CollectiveRecorder::StartOperation(uint64_t handle, const OperationLaun
     return kNoHandle;
   }
   if (!FollowMask(communicator, true) || !Accepts(communicator, launch)) return kNoHandle;
+  // A part of each all-to-all, copied within the device: nobody waits, and no channel ever comes.
+  if (launch.point_to_point && launch.peer >= 0 &&
+      launch.peer == communicator->rank.load(std::memory_order_relaxed)) {
+    Count(counters_.to_itself);
+    return kNoHandle;
+  }
   RunningOperation* operation = operations_.Allocate();
   if (operation == nullptr) {
     Count(counters_.no_room);
@@ -238,6 +244,7 @@ RecorderStatistics CollectiveRecorder::statistics() const {
           .foreign = read(counters_.foreign),
           .untimed = read(counters_.untimed),
           .unknown_peers = read(counters_.unknown_peers),
+          .to_itself = read(counters_.to_itself),
           .connections = read(counters_.connections)};
 }
 

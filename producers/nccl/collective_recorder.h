@@ -79,6 +79,7 @@ struct RecorderStatistics {
   uint64_t foreign = 0;         // proxy operations of another process
   uint64_t untimed = 0;         // kernel channels that the host had to time
   uint64_t unknown_peers = 0;   // whose global rank is not known
+  uint64_t to_itself = 0;       // sends and receives of a rank with itself: left out
   uint64_t connections = 0;
 };
 
@@ -112,7 +113,8 @@ class CollectiveRecorder {
  private:
   struct Counters {
     std::atomic<uint64_t> launched{0}, ended{0}, ended_enqueued{0}, dropped{0}, no_room{0},
-        malformed{0}, stale_handles{0}, foreign{0}, untimed{0}, unknown_peers{0}, connections{0};
+        malformed{0}, stale_handles{0}, foreign{0}, untimed{0}, unknown_peers{0}, to_itself{0},
+        connections{0};
   };
   struct FunctionPair {
     std::atomic<uint32_t> on_device{0}, enqueued{0};

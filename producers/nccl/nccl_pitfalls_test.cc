@@ -102,6 +102,23 @@ TEST_P(NcclPitfallsTest, NoChannelComesOfAnOperationThatIsOver) {
   EXPECT_EQ(Lost(kTruncated), 1u);
 }
 
+// All-to-all of NCCL 2.28: a send and a receive for each member, itself among them.
+TEST_P(NcclPitfallsTest, ARankThatSendsToItselfLosesNothing) {
+  const HarnessCommunicator tp = Open();
+  EXPECT_EQ(harness().Start(tp, Send(tp.rank)), nullptr);
+  void* to_another = harness().Start(tp, Send(tp.rank + 1));
+  harness().Stop(to_another);
+  RunAll(tp, to_another, 1);
+  void* later = harness().Start(tp, {.channels = 1});
+  harness().Stop(later);
+  RunAll(tp, later, 1);
+  harness().Finalize(tp.context);
+  EXPECT_EQ(statistics().to_itself, 1u);
+  EXPECT_EQ(statistics().ended, 2u);
+  EXPECT_EQ(Read().operations.size(), 2u);
+  EXPECT_TRUE(Read().losses.empty());
+}
+
 TEST_P(NcclPitfallsTest, OperationsOfOneKernelDoNotOvertakeEachOther) {
   const HarnessCommunicator tp = Open();
   void* slow = harness().Start(tp, {.sequence = 0});
