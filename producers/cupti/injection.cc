@@ -41,6 +41,16 @@ void Announce(const std::string& why) {
   [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, line.data(), line.size());
 }
 
+// As the Python package decides it. Of SLURM a launcher has the variable, too.
+bool IsNamedRank() {
+  constexpr const char* kVariables[] = {"EROICA_RANK", "RANK", "OMPI_COMM_WORLD_RANK",
+                                        "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK"};
+  return std::ranges::any_of(kVariables, [](const char* variable) {
+    const char* value = std::getenv(variable);
+    return value != nullptr && *value != '\0';
+  });
+}
+
 // Made once and never destroyed: CUPTI's threads may call until the process is gone.
 class Injection {
  public:
@@ -88,7 +98,9 @@ void Initialize() {
   if (begun.exchange(true)) return;
   const EroicaAttachOptions options = {
       .component = "cupti", .rank = -1, .world_size = -1, .role = nullptr, .device = -1};
-  if (!eroica_attach(&options)) return;  // the core says why
+  // Launchers start CUDA as well, to count devices, and would be taken for the rank that they
+  // start. Who is no rank by name is one when its script trains, and another producer says so.
+  if (IsNamedRank() && !eroica_attach(&options)) return;  // the core says why
   std::string why;
   std::unique_ptr<CuptiApi> api = LoadCuptiApi(&why);
   if (api == nullptr) {

@@ -45,6 +45,16 @@ TEST_F(NvmlDeviceTest, SaysHowTheDeviceFares) {
   EXPECT_EQ(Read().memory_errors, 6u);
 }
 
+TEST_F(NvmlDeviceTest, ARealDeviceSaysHowItFares) {
+  const auto device = OpenNvmlDevice({.device = 0});
+  if (device == nullptr) GTEST_SKIP() << "needs a GPU and its driver";
+  const GpuReading reading = device->Read(kNowUs);
+  ASSERT_TRUE(reading.clock_share.has_value());
+  EXPECT_GT(*reading.clock_share, 0.0);
+  EXPECT_LE(*reading.clock_share, 1.0);
+  EXPECT_TRUE(reading.throttled.has_value());
+}
+
 TEST_F(NvmlDeviceTest, OtherProcessesAreCountedByTheirLatestUse) {
   Set("PROCESS", "55");
   EXPECT_EQ(Read().others_share, 0.3);
