@@ -53,6 +53,12 @@ class EventRing {
     return true;
   }
 
+  // Writer's thread: slots that are free.
+  size_t room() {
+    known_tail_ = tail_.load(std::memory_order_acquire);
+    return kCapacity - static_cast<size_t>(head_.load(std::memory_order_relaxed) - known_tail_);
+  }
+
   // Reader's thread. Hands what is there to take(const RingSlot* slot, const RingSlot* second),
   // second being null for events of one slot; returns the number of events.
   template <typename Take>

@@ -127,6 +127,12 @@ uint16_t eroica_communicator(uint64_t id, const char* name, const char* descript
   return state->names.CommunicatorOf(communicator);
 }
 
+uint32_t eroica_room(void) {
+  CoreState* const state = Attachment::state();
+  EventRing* const ring = state == nullptr ? nullptr : RingOfThread(*state);
+  return ring == nullptr ? UINT32_MAX : static_cast<uint32_t>(ring->room());
+}
+
 void eroica_interval(int64_t start_ns, int64_t end_ns, uint32_t function, uint8_t lane) {
   CoreState* const state = Attachment::state();
   if (state == nullptr || state->level.load(std::memory_order_relaxed) == 0) return;

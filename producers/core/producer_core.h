@@ -160,6 +160,9 @@ uint16_t eroica_communicator(uint64_t id, const char* name, const char* descript
 
 // ---- Events [hot]
 
+// How many intervals of the calling thread there is room for at this moment. Who brings many at
+// once on a thread of its own waits for room, up to half a second; a training thread never does.
+uint32_t eroica_room(void);
 void eroica_interval(int64_t start_ns, int64_t end_ns, uint32_t function, uint8_t lane);
 void eroica_mark(int64_t time_ns, int mark_kind, int64_t id);
 // value: share of the resource in use, 0 .. 1.

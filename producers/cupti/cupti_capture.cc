@@ -17,6 +17,8 @@ constexpr std::array<ActivityKind, 5> kKinds = {
     ActivityKind::kMemset, ActivityKind::kSynchronization};
 constexpr uint32_t kMayRefuseBuffers = 27;  // CUPTI of CUDA 12.9
 constexpr uint64_t kUsualRecordBytes = 208;
+constexpr uint64_t kShortestRecordBytes = 48;
+constexpr int64_t kPauseNs = 1'000'000;
 constexpr int64_t kClockTolerance = 100'000'000;
 constexpr int kMaxFlushFailures = 10;
 
@@ -262,8 +264,20 @@ void CuptiCapture::LeaveWhereCrowded(int64_t now_ns) {
 void CuptiCapture::Drain() {
   BufferPool::Buffer buffer;
   while (pool_->Take(&buffer)) {
+    WaitForRoom(buffer.valid_bytes);
     collector_.Collect(buffer.data, buffer.valid_bytes);
     pool_->Recycle(buffer);
+  }
+}
+
+// A device makes more records a second than the core takes at a time. The pool keeps them
+// meanwhile: for a second at 160,000 kernels.
+void CuptiCapture::WaitForRoom(size_t bytes) {
+  const uint64_t most = bytes / kShortestRecordBytes;
+  const timespec pause = {.tv_sec = 0, .tv_nsec = kPauseNs};
+  for (int64_t waited = 0; eroica_room() < most; waited += kPauseNs) {
+    if (waited >= options_.longest_wait_for_room_ns) return;
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
   }
 }
 

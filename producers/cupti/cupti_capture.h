@@ -41,6 +41,7 @@ class CuptiCapture {
     int64_t probe_period_ns = 10'000'000'000;
     int64_t longest_probe_period_ns = 60'000'000'000;
     int give_up_after = 5;  // failures in a row
+    int64_t longest_wait_for_room_ns = 1'000'000'000;
     std::function<bool()> nccl_plugin_attached = [] { return false; };
     // A buffer came back; called by CUPTI's threads: neither locks nor throws.
     std::function<void()> wake = [] {};
@@ -88,6 +89,7 @@ class CuptiCapture {
   void WatchForQuiet(int64_t now_ns);
   void LeaveWhereCrowded(int64_t now_ns);
   void Drain();
+  void WaitForRoom(size_t bytes);
   void ReportLosses();
   void MarkSuspended();
   void MarkResumed();

@@ -88,6 +88,15 @@ TEST_F(CuptiCaptureTest, TakesWhatIsFlushed) {
   EXPECT_TRUE(recorded_core::Read().losses.empty());
 }
 
+// A flush brings more records at once than the core's ring holds.
+TEST_F(CuptiCaptureTest, WaitsUntilTheCoreHasRoom) {
+  CuptiCapture capture(api_, Options());
+  capture.Start(now_);
+  recorded_core::SetFullFor(5);
+  Turn(capture, api_);
+  EXPECT_EQ(Kernels(), 1u);
+}
+
 TEST_F(CuptiCaptureTest, FlushesOnlyOnceAPeriodHoweverOftenItIsWoken) {
   CuptiCapture capture(api_, Options());
   capture.Start(0);

@@ -14,6 +14,7 @@ struct State {
   bool enabled = true;
   bool wants_full_trace = false;
   int capture_level = 2;
+  int full_for = 0;
 };
 
 State& TheState() {
@@ -63,6 +64,7 @@ void Reset(bool enabled, int capture_level) {
     state.enabled = enabled;
     state.capture_level = capture_level;
     state.wants_full_trace = false;
+    state.full_for = 0;
   });
 }
 
@@ -72,6 +74,10 @@ void SetCaptureLevel(int capture_level) {
 
 void SetWantsFullTrace(bool wants) {
   With([&](State& state) { state.wants_full_trace = wants; });
+}
+
+void SetFullFor(int questions) {
+  With([&](State& state) { state.full_for = questions; });
 }
 
 }  // namespace eroica::recorded_core
@@ -161,9 +167,17 @@ uint16_t eroica_communicator(uint64_t id, const char* name, const char* descript
   });
 }
 
+uint32_t eroica_room(void) {
+  return With([](State& state) {
+    if (state.full_for == 0) return UINT32_MAX;
+    --state.full_for;
+    return uint32_t{0};
+  });
+}
+
 void eroica_interval(int64_t start_ns, int64_t end_ns, uint32_t function, uint8_t lane) {
   With([&](State& state) {
-    if (!state.enabled) return;
+    if (!state.enabled || state.full_for > 0) return;
     if (function >= state.recorded.functions.size() || lane >= state.recorded.lanes.size())
       ++state.recorded.misuse;
     state.recorded.intervals.push_back({start_ns, end_ns, function, lane});

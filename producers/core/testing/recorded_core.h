@@ -97,5 +97,7 @@ Recorded Read();
 void Reset(bool enabled = true, int capture_level = 2);
 void SetCaptureLevel(int capture_level);
 void SetWantsFullTrace(bool wants);
+// No interval finds room until it was asked for so often.
+void SetFullFor(int questions);
 
 }  // namespace eroica::recorded_core
