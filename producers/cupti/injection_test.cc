@@ -83,8 +83,9 @@ TEST(Injection, WithADeviceItTakesYieldsTakesBackAndFlushesAtExit) {
 
 // torchrun starts CUDA, and is not rank 0.
 TEST(Injection, AProcessThatNobodyCallsARankIsNotAttached) {
-  ExpectUnhurt(RunHost("EROICA_RANK= RANK= OMPI_COMM_WORLD_RANK= EROICA_CUPTI_LIBRARY='" FAKE_LIBCUPTI "'",
-                       INJECTION_HOST, "no-rank"));
+  const std::string no_rank = "EROICA_RANK= RANK= OMPI_COMM_WORLD_RANK= PMI_RANK= PMIX_RANK= ";
+  ExpectUnhurt(
+      RunHost(no_rank + "EROICA_CUPTI_LIBRARY='" FAKE_LIBCUPTI "'", INJECTION_HOST, "no-rank"));
 }
 
 TEST(Injection, TheRealLibraryWithoutADriverIsOneLine) {
