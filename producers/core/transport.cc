@@ -45,7 +45,7 @@ class LogTransport final : public Transport {
         durable_at_once_(options.partition.has_value()),
         controls_(log_.get(), config) {
     if (config.level == 1) {
-      edge_.emplace(producer_.get(), std::move(options));
+      edge_.emplace(producer_.get(), std::move(options), EdgeSummarizer::InProcess());
     } else {
       raw_.emplace(producer_.get(), std::move(options));
     }

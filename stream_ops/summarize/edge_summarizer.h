@@ -45,6 +45,15 @@ class EdgeSummarizer final : private ProcessorContext {
   // begins the next.
   static SummarizeOptions InOrder() { return {.out_of_orderness_ns = 0}; }
 
+  // For a process in which CUPTI and NCCL say what its device did: CUPTI's records come with its
+  // next flush (half a second, producers/cupti), operations of NCCL when they have ended. Later
+  // than this they are late for their windows.
+  static SummarizeOptions InProcess() {
+    SummarizeOptions options = InOrder();
+    options.device_lateness_ns = int64_t{1'500} * 1'000'000;
+    return options;
+  }
+
   // kInvalidArgument for a batch that breaks its invariants; it is left out.
   absl::Status Add(const EventBatch& batch);
   // Closes all windows. What was a producer's final batch has closed its own before.

@@ -113,5 +113,28 @@ TEST(EdgeSummarizer, PassesOnWhatTheTransportAnswers) {
   EXPECT_TRUE(summarizer.Finish().code() == absl::StatusCode::kUnavailable);
 }
 
+// CUPTI says half a second later what a kernel of the step before did.
+TEST(EdgeSummarizerInProcess, WhatADeviceDidMayComeLater) {
+  for (const bool host_only : {false, true}) {
+    Edge edge(EdgeSummarizer::InProcess());
+    const auto add = [&](EventBatchBuilder builder) {
+      EventBatch batch = builder.Build();
+      batch.identity.host_only = host_only;
+      EXPECT_TRUE(edge.summarizer.Add(batch).ok());
+    };
+    add(EventBatchBuilder(0, 0, 1)
+            .Marked(MarkKind::kStepBegin, 0, 10 * kSecond)
+            .Marked(MarkKind::kStepEnd, 0, 11 * kSecond)
+            .Marked(MarkKind::kStepBegin, 1, 11 * kSecond)
+            .Ran("forward", 11 * kSecond, 11 * kSecond + 1));
+    EXPECT_EQ(edge.records.empty(), !host_only);
+    add(EventBatchBuilder(0, 1, 1).Ran("kernel", 10 * kSecond + 5, 10 * kSecond + 6,
+                                       FunctionClass::kGpuCompute));
+    EXPECT_EQ(edge.summarizer.probe().events_late, host_only ? 1u : 0u);
+    add(EventBatchBuilder(0, 2, 1).Ran("forward", 13 * kSecond, 13 * kSecond + 1));
+    EXPECT_FALSE(edge.records.empty());
+  }
+}
+
 }  // namespace
 }  // namespace eroica

@@ -150,7 +150,9 @@ class RankWindows {
   bool HasWindow() const;
   void Discard(const Interval& interval);
   int64_t watermark_ns() const {
-    return progress_.max_event_ns - shared_->options.out_of_orderness_ns;
+    const SummarizeOptions& options = shared_->options;
+    const int64_t of_device_ns = progress_.identity.host_only ? 0 : options.device_lateness_ns;
+    return progress_.max_event_ns - options.out_of_orderness_ns - of_device_ns;
   }
 
   // The process that has taken the rank over, while windows of the one before are open.

@@ -18,6 +18,9 @@ struct SummarizeOptions {
   // A rank's watermark is its latest event less this. What comes later than that for a closed
   // window is counted and dropped.
   int64_t out_of_orderness_ns = int64_t{5} * 1'000'000'000;
+  // Of ranks with work on a device as much more: what a device did is known later than what its
+  // host did.
+  int64_t device_lateness_ns = 0;
   // Functions that are critical for less than this share of the window are folded in what goes to
   // diagnose. Collectives never are, nor kernels that work on parameters, nor calls of the device's
   // runtime that run for as long.
