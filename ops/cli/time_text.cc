@@ -57,7 +57,7 @@ absl::StatusOr<int64_t> ParseTimeMs(std::string_view text, int64_t now_ms) {
 }
 
 std::string TimeText(int64_t time_ms) {
-  return absl::FormatTime("%Y-%m-%d%ET%H:%M:%E3SZ", absl::FromUnixMillis(time_ms),
+  return absl::FormatTime("%E4Y-%m-%d%ET%H:%M:%E3SZ", absl::FromUnixMillis(time_ms),
                           absl::UTCTimeZone());
 }
 

@@ -25,6 +25,7 @@ TEST(TimeText, UnderstandsDatesInUtcUnlessAZoneIsNamed) {
   EXPECT_EQ(TimeText(Parse("2026-11-24 10:00:01")), "2026-11-24T10:00:01.000Z");
   EXPECT_EQ(TimeText(Parse("2026-11-24 10:00")), "2026-11-24T10:00:00.000Z");
   EXPECT_EQ(TimeText(Parse("2026-11-24")), "2026-11-24T00:00:00.000Z");
+  EXPECT_EQ(TimeText(Parse("0184-06-09")), "0184-06-09T00:00:00.000Z") << "a year has four digits";
 }
 
 TEST(TimeText, UnderstandsHowLongAgoAndMilliseconds) {

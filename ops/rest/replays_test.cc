@@ -50,6 +50,19 @@ TEST_F(ReplaysTest, AReplayIsAskedForAndOnRecord) {
   EXPECT_EQ(entries[0]["target"], "night/7");
 }
 
+// RFC 3339 has years of four digits.
+TEST_F(ReplaysTest, ATimeOfLongAgoIsAnsweredAsItWasSent) {
+  const auto taken = Ask(HttpMethod::kPost, "/v1/replays", R"({
+      "job": "night/7", "from": "0184-06-09T16:40:28Z", "to": "2023-11-14T22:00:00Z"})");
+  EXPECT_EQ(taken->response.status, 202);
+  EXPECT_EQ(Json::parse(*taken->response.body)["replay"]["from"], "0184-06-09T16:40:28.000Z");
+  for (const char* year : {"12023", "-1000"}) {
+    const std::string body =
+        std::string(R"({"job": "night/7", "from": ")") + year + R"(-06-09T16:40:28Z"})";
+    EXPECT_EQ(Ask(HttpMethod::kPost, "/v1/replays", body)->response.status, 400) << year;
+  }
+}
+
 TEST_F(ReplaysTest, WhatAFinishedOneFoundIsListedInPages) {
   Post("/v1/replays");
   EXPECT_EQ(StatusOfGet("/v1/replays/000000000000/findings"), 409);
