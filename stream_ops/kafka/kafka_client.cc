@@ -221,7 +221,8 @@ absl::StatusOr<KafkaHandle> MakeKafkaHandle(const KafkaOptions& options, KafkaRo
   return handle;
 }
 
-void KafkaEvents::NoteError(rd_kafka_resp_err_t error, const char* reason) {
+void KafkaEvents::NoteError(rd_kafka_resp_err_t error, const char* text) {
+  const char* const reason = text != nullptr ? text : rd_kafka_err2str(error);
   spdlog::debug("kafka: error={} reason={}", rd_kafka_err2name(error), reason);
   if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
     down_.store(true, std::memory_order_relaxed);

@@ -38,7 +38,8 @@ class KafkaEvents {
   virtual void OnDelivery(const rd_kafka_message_t&) {}
 
   // Whether the cluster answers, as far as this client has noticed. Thread-safe.
-  void NoteError(rd_kafka_resp_err_t error, const char* reason);
+  // text: null where librdkafka has none.
+  void NoteError(rd_kafka_resp_err_t error, const char* text);
   // x509_error: OpenSSL's, why it does not believe a broker's certificate.
   void NoteBadCertificate(int x509_error);
   void NoteAnswer() { down_.store(false, std::memory_order_relaxed); }

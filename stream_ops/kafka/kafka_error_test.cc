@@ -1,6 +1,11 @@
 #include "stream_ops/kafka/kafka_error.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <string>
+
+#include "stream_ops/kafka/kafka_client.h"
 
 namespace eroica {
 namespace {
@@ -27,6 +32,15 @@ TEST(KafkaError, ABrokenConnectionIsNone) {
   EXPECT_FALSE(IsRefusedConnection(RD_KAFKA_RESP_ERR__TRANSPORT,
                                    "Receive failed: SSL routines::unexpected eof while reading"));
   EXPECT_FALSE(IsRefusedConnection(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, ""));
+}
+
+TEST(KafkaEvents, AnErrorMayComeWithoutText) {
+  KafkaEvents events("nowhere:1");
+  events.NoteError(RD_KAFKA_RESP_ERR__TIMED_OUT, nullptr);
+  EXPECT_FALSE(events.down());
+  events.NoteError(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, nullptr);
+  EXPECT_TRUE(events.down());
+  EXPECT_THAT(std::string(events.DownStatus().message()), ::testing::HasSubstr("imed out"));
 }
 
 }  // namespace
