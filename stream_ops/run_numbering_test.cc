@@ -25,6 +25,16 @@ Window StepWindow(int64_t index, int64_t run_start_s, int64_t skew_s = 0) {
           .last_step = index * kSteps + kSteps - 1};
 }
 
+// The window as a rank that stands in a step of it reports it at that moment.
+Window OpenWindow(int64_t index, int64_t step, int64_t at_s) {
+  return {.kind = WindowKind::kSteps,
+          .index = index,
+          .start_ns = at_s * kSecond,
+          .end_ns = at_s * kSecond,
+          .first_step = step,
+          .last_step = step};
+}
+
 class RunNumberingTest : public ::testing::Test {
  protected:
   std::optional<int64_t> Number(int rank, const Window& window) {
@@ -187,9 +197,7 @@ TEST_F(RunNumberingTest, NobodyButARankBeginsARun) {
 
 TEST_F(RunNumberingTest, ARankThatStandsInItsFirstWindowHasBegunARun) {
   Run(5, 100, 0);
-  Window open = StepWindow(0, 200);
-  open.first_step = open.last_step = 3;
-  open.start_ns = open.end_ns = 204 * kSecond;
+  const Window open = OpenWindow(0, 3, 204);
   EXPECT_EQ(runs_.NumberOfOpen(open, places_[0]), 5);
   EXPECT_EQ(runs_.NumberOfOpen(open, places_[1]), 5);
   EXPECT_EQ(runs_.newest_run(), 1u);
@@ -200,17 +208,14 @@ TEST_F(RunNumberingTest, ARankThatStandsInItsFirstWindowHasBegunARun) {
 
 TEST_F(RunNumberingTest, AStandingRankThatHasMovedOnSinceBeginsNone) {
   Run(5, 100, 0);
-  Window open = StepWindow(2, 100);
-  open.end_ns = open.start_ns;
+  const Window open = OpenWindow(2, 16, 102);
   EXPECT_EQ(runs_.NumberOfOpen(open, places_[0]), 2);
   EXPECT_EQ(runs_.newest_run(), 0u);
 }
 
 TEST_F(RunNumberingTest, ARankThatStandsInTheLastStepOfItsNewestWindowBeginsNone) {
   Run(5, 100, 0);
-  Window open = StepWindow(4, 100);
-  open.first_step = open.last_step = 39;
-  open.start_ns = open.end_ns = 130 * kSecond;
+  const Window open = OpenWindow(4, 39, 130);
   EXPECT_EQ(runs_.NumberOfOpen(open, places_[0]), 4);
   EXPECT_EQ(runs_.newest_run(), 0u);
 }

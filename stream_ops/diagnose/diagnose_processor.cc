@@ -279,7 +279,7 @@ void DiagnoseProcessor::Diagnose(const JobId& id, DiagnosedJob& job, WindowId wi
     memory_.Set(bytes_);
   }
   KeepClosedWindow(id, window_id, context_->changes());
-  KeepRuns(id, job.windows.runs(), context_->changes());
+  if (window_id.first == WindowKind::kSteps) KeepRuns(id, job.windows.runs(), context_->changes());
   // summaries alone: their ranks' patterns were dead-lettered or are lost
   if (window.batches.empty()) return;
   std::vector<PatternBatch> batches;
