@@ -16,6 +16,9 @@ import urllib.request
 from api_test import SCENARIO, STARTS_WITHIN_S, make_token, start_node, wait_for_a_finding
 
 
+JOB = SCENARIO.stem
+
+
 class Client:
     def __init__(self, url, token):
         self.url, self.token = url, token
@@ -36,31 +39,45 @@ class Client:
             time.sleep(0.05)
         raise SystemExit("the replay does not end")
 
+    def wait_for_the_jobs_end(self):
+        deadline = time.monotonic() + STARTS_WITHIN_S
+        while time.monotonic() < deadline:
+            if self.ask("/v1/jobs/" + JOB)["job"]["state"] == "ended":
+                return
+            time.sleep(0.05)
+        raise SystemExit("the job does not end")
+
+    def wait_for_findings(self, expected):
+        """The node reads its own findings from the log: the last ones come after the job's end."""
+        deadline = time.monotonic() + STARTS_WITHIN_S
+        while (found := self.findings_of("/v1/findings")) != expected:
+            if time.monotonic() > deadline:
+                raise SystemExit("expected %s, the node has %s" % (expected, found))
+            time.sleep(0.05)
+
     def findings_of(self, target):
         listed = self.ask(target)["findings"]
-        return sorted(
-            (one["id"], one["title"], one["state"], one.get("replay_id")) for one in listed
-        )
+        return sorted((one["id"], one["title"], one["state"], one["replay_id"]) for one in listed)
 
 
 def check_replay(client):
-    live = client.findings_of("/v1/findings")
     order = client.ask("/v1/replays", {})["replay"]["replay"]
     shown = client.finish(order)
     assert shown["state"] == "finished", shown
     assert shown["records_done"] == shown["records_total"] > 0, shown
     replayed = client.findings_of("/v1/replays/%s/findings" % order)
-    assert [one[:3] for one in replayed] == [one[:3] for one in live], (replayed, live)
-    assert all(one[3] == order for one in replayed), replayed
-    assert client.findings_of("/v1/findings") == live, "the node's own findings changed"
+    assert replayed and all(one[3] == order for one in replayed), replayed
+    live = [one[:3] + ("",) for one in replayed]
+    client.wait_for_findings(live)
     other = client.ask(
         "/v1/replays", {"job": "no-such-job", "options": {"summarize.fold_below": 0.25}}
     )
     assert other["replay"]["replay"] != order
     assert client.finish(other["replay"]["replay"])["findings"] == 0
+    assert client.findings_of("/v1/findings") == live, "the node's own findings changed"
     entries = client.ask("/v1/audit")["entries"]
     assert [entry["action"] for entry in entries] == ["replay", "replay"], entries
-    return order, len(live)
+    return order, len(replayed)
 
 
 def main(eroica, lab):
@@ -75,6 +92,7 @@ def main(eroica, lab):
             try:
                 wait_for_a_finding(url, token)
                 client = Client(url, token)
+                client.wait_for_the_jobs_end()
                 if life == 0:
                     order, count = check_replay(client)
                 else:
