@@ -84,8 +84,8 @@ void AddUnknownNetwork(const JobCoverage& coverage, CaptureGaps* gaps) {
       fmt::format("All ranks are in collectives at once for {} of each step of {} ({}), more than "
                   "communication takes in healthy jobs, and what their connections carry was not "
                   "recorded: a slow link, a slow network and a job that exchanges so much look the "
-                  "same. Record TCP_INFO of every rank, NCCL's profiler plugin or the counters of "
-                  "the NICs.",
+                  "same. Record TCP_INFO of every rank, the transfers of NCCL's operations (its "
+                  "profiler plugin with EROICA_NCCL_PROXY_OPS=1) or the counters of the NICs.",
                   DurationText(coverage.common_wait_ns), DurationText(coverage.step_ns),
                   PercentText(share)),
       gaps);
