@@ -27,8 +27,7 @@ Severity SeverityOf(const std::string& name) {
 PeerOptions ConnectionOf(const NodeConfig& config) {
   return {.token = {},
           .ca_certificate = config.alerts.ca_certificate,
-          .time = std::chrono::milliseconds(config.alerts.timeout_ms),
-          .as_node = false};
+          .time = std::chrono::milliseconds(config.alerts.timeout_ms)};
 }
 
 absl::StatusOr<std::string> ReadLine(const std::string& option, const std::string& path) {

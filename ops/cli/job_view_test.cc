@@ -22,7 +22,7 @@ class JobViewTest : public ::testing::Test {
   void SetUp() override { Serve(); }
   void Serve() { server_ = *RestServer::Start(service_, {.tls = {}, .peers = {}, .limits = {}}); }
   JobViewReader Reader(const std::string& job = "") const {
-    return JobViewReader(NodeClient(server_->url(), {.as_node = false}, [] { return true; }), job);
+    return JobViewReader(NodeClient(server_->url(), {}, [] { return true; }), job);
   }
 
   ShownJob job_;  // four ranks, of which rank 2 is slow

@@ -88,7 +88,7 @@ TEST(ListedJob, OfANode) {
   ShownJob shown;
   RestService service(shown.sources(), {.tokens = {}, .hosts = {}});
   const auto server = *RestServer::Start(service, {.tls = {}, .peers = {}, .limits = {}});
-  const NodeClient client(server->url(), {.as_node = false}, [] { return true; });
+  const NodeClient client(server->url(), {}, [] { return true; });
   const absl::StatusOr<NodeJobs> found = ListJobs(client);
   ASSERT_TRUE(found.ok()) << found.status();
   ASSERT_THAT(found->jobs, SizeIs(1));

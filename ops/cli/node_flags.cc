@@ -38,7 +38,7 @@ void NodeFlags::Exclude(CLI::App& command, const std::vector<std::string>& optio
 }
 
 absl::StatusOr<NodeClient> NodeFlags::Open() const {
-  PeerOptions options{.token = {}, .ca_certificate = ca_certificate_, .as_node = false};
+  PeerOptions options{.token = {}, .ca_certificate = ca_certificate_};
   if (!token_file_.empty()) {
     const absl::StatusOr<std::string> token = ReadTextFile(token_file_);
     if (!token.ok()) return token.status();

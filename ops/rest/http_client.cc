@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
-#include <utility>
 
 #include "ops/rest/peer_client.h"
 
@@ -52,30 +50,12 @@ std::optional<HttpUrl> ParseHttpUrl(std::string_view url) {
 
 absl::StatusOr<HttpResponse> SendPost(const HttpPost& post, const PeerOptions& options,
                                       const std::stop_token& stop) {
-  namespace http = boost::beast::http;
-  constexpr std::chrono::milliseconds kLook{100};
-  http::request<http::string_body> request(http::verb::post, post.url.target, 11);
-  for (const auto& [name, value] : post.headers) request.set(name, value);
-  request.body() = post.body;
-  request.prepare_payload();
-  boost::asio::io_context io(1);
-  std::optional<absl::StatusOr<HttpResponse>> response;
-  boost::asio::co_spawn(io, rest::SendRequest(options, post.url.server, std::move(request)),
-                        [&](const std::exception_ptr& failure, auto answer) {
-                          response = failure == nullptr
-                                         ? std::move(answer)
-                                         : absl::InternalError("asking ended by an exception");
-                        });
-  // A name is resolved without a deadline of its own: this one holds for all.
-  const auto deadline = std::chrono::steady_clock::now() + 2 * options.time;
-  while (!response) {
-    if (stop.stop_requested()) return absl::CancelledError("stopped");
-    if (std::chrono::steady_clock::now() > deadline)
-      return absl::UnavailableError(
-          fmt::format("{} does not answer: its name is not resolved in time", post.url.server));
-    io.run_one_for(kLook);
-  }
-  return *std::move(response);
+  return rest::WaitForPeer(options,
+                           {.server = post.url.server,
+                            .target = post.url.target,
+                            .headers = post.headers,
+                            .body = post.body},
+                           [&stop] { return !stop.stop_requested(); });
 }
 
 }  // namespace eroica

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <utility>
 
 #include "ops/rest/peer_client.h"
@@ -38,28 +37,12 @@ NodeClient::NodeClient(std::string url, PeerOptions options, std::function<bool(
     : url_(std::move(url)), options_(std::move(options)), goes_on_(std::move(goes_on)) {}
 
 absl::StatusOr<std::string> NodeClient::Get(const std::string& target) const {
-  constexpr std::chrono::milliseconds kAskEvery{100};
-  boost::asio::io_context io(1);
-  std::optional<absl::StatusOr<HttpResponse>> response;
-  boost::asio::co_spawn(io, rest::AskPeer(options_, url_, target),
-                        [&](const std::exception_ptr& failure, auto answer) {
-                          response = failure == nullptr
-                                         ? std::move(answer)
-                                         : absl::InternalError("asking ended by an exception");
-                        });
-  // The name is resolved without a deadline of its own: this one holds for all.
-  const auto deadline = std::chrono::steady_clock::now() + 2 * options_.time;
-  while (!response) {
-    if (!goes_on_()) return absl::CancelledError("stopped");
-    if (std::chrono::steady_clock::now() > deadline)
-      return absl::UnavailableError(fmt::format("{} does not answer in time", url_));
-    io.run_one_for(kAskEvery);
-  }
-  if (!response->ok()) return response->status();
-  const HttpResponse& answer = **response;
-  if (answer.status == 200) return *answer.body;
-  return absl::Status(CodeOf(answer.status), fmt::format("{} answers {}: {}", url_, answer.status,
-                                                         DetailOf(*answer.body)));
+  const absl::StatusOr<HttpResponse> answer =
+      rest::WaitForPeer(options_, {.server = url_, .target = target}, goes_on_);
+  if (!answer.ok()) return answer.status();
+  if (answer->status == 200) return *answer->body;
+  return absl::Status(CodeOf(answer->status), fmt::format("{} answers {}: {}", url_, answer->status,
+                                                          DetailOf(*answer->body)));
 }
 
 }  // namespace eroica

@@ -28,7 +28,6 @@ struct PeerOptions {
   std::string token;           // a secret; empty: the nodes have no tokens
   std::string ca_certificate;  // PEM file that HTTPS nodes are believed by; empty: the system's
   std::chrono::milliseconds time{5'000};  // for a whole answer
-  bool as_node = true;                    // says so: the other one answers itself, or not at all
 };
 
 struct ServerLimits {

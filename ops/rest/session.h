@@ -285,6 +285,12 @@ class Session {
                              with_body && !not_modified);
   }
 
+  net::awaitable<absl::StatusOr<HttpResponse>> AskNode(const KnownNode& node, std::string target) {
+    PeerRequest request{.server = node.url, .target = std::move(target)};
+    request.headers.emplace_back("Eroica-Forwarded", "1");
+    return AskPeer(state_.peers, std::move(request));
+  }
+
   // Here, or by the node that has the job, or with what all nodes say.
   net::awaitable<CachedPtr> AnswerSomewhere(PreparedRequest& prepared) {
     const Placement placement = state_.service.PlacementOf(prepared);
@@ -294,7 +300,7 @@ class Session {
     }
     if (placement == Placement::kOnAllNodes) {
       for (const KnownNode& node : state_.service.Others()) {
-        const auto answer = co_await AskPeer(state_.peers, node.url, prepared.request.target);
+        const auto answer = co_await AskNode(node, prepared.request.target);
         OthersAnswer others{.node = node.name, .body = std::nullopt};
         if (answer.ok() && answer->status == 200) others.body = *answer->body;
         prepared.request.others.push_back(std::move(others));
@@ -308,7 +314,7 @@ class Session {
     const std::string& job = prepared.match.arguments.at("job");
     const std::string newest = "/v1/jobs/" + EncodeComponent(job) + "/windows?limit=1";
     for (const KnownNode& node : state_.OthersLikeliestFirst(job)) {
-      const auto answer = co_await AskPeer(state_.peers, node.url, newest);
+      const auto answer = co_await AskNode(node, newest);
       if (!answer.ok() || answer->status != 200) continue;
       state_.KeepOwner(job, node.name);
       prepared.request.others.push_back({.node = node.name, .body = *answer->body});
@@ -322,13 +328,12 @@ class Session {
     std::string silent;
     std::string restoring;
     for (const KnownNode& node : state_.OthersLikeliestFirst(job)) {
-      const auto known =
-          co_await AskPeer(state_.peers, node.url, "/v1/jobs/" + EncodeComponent(job));
+      const auto known = co_await AskNode(node, "/v1/jobs/" + EncodeComponent(job));
       if (!known.ok()) silent = node.name;
       if (known.ok() && known->status == 503) restoring = node.name;
       if (!known.ok() || known->status != 200) continue;
       state_.KeepOwner(job, node.name);
-      auto answer = co_await AskPeer(state_.peers, node.url, prepared.request.target);
+      auto answer = co_await AskNode(node, prepared.request.target);
       if (answer.ok()) co_return Finish(*std::move(answer));
       silent = node.name;
     }

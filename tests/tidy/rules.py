@@ -62,7 +62,7 @@ ONLY = (
     (r'[<"]toml\+\+/', ("ops/config/", "ops/act/policy_file.cc")),
     (r'[<"]CLI/', ("ops/cli/",)),
     (r'[<"]boost/math/', ("diagnosis/statistics/distributions.cc",)),
-    (r'[<"]boost/(?:asio|beast)', ("ops/rest/session.h", "ops/rest/peer_client.h")),
+    (r'[<"]boost/(?:asio|beast)', ("ops/rest/session.h", "ops/rest/peer_client.h", "ops/rest/peer_client.cc")),
     (r'[<"]prometheus/', ("ops/metrics/node_metrics.cc",)),
     (r'[<"]simdjson', ("producers/import/",)),
     (
