@@ -74,6 +74,14 @@ function(eroica_library name)
   target_include_directories(eroica_${name} PUBLIC "${PROJECT_SOURCE_DIR}")
 endfunction()
 
+# eroica_sources(NAME source...)
+# Sources of this folder for eroica_NAME, which a folder above has made.
+function(eroica_sources name)
+  get_filename_component(folder "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
+  eroica_compiled_sources(sources ${folder} ${ARGN})
+  target_sources(eroica_${name} PRIVATE ${sources})
+endfunction()
+
 # eroica_test(NAME SOURCES ... DEPS ... [LABEL unit|golden|integration|fuzz])
 # Every TEST becomes a ctest entry of its own, labelled. RESOURCE keeps tests that share something from running at once.
 function(eroica_test name)

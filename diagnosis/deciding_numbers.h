@@ -1,6 +1,8 @@
 // The numbers by which diagnosis decides between causes, with their meaning and source.
 #pragma once
 
+#include <cstdint>
+
 namespace eroica {
 
 // How well a table of causes knows what a cause does, relative to the fault's size: kernels are not
@@ -35,7 +37,16 @@ inline constexpr double kWrongOfDoubt = 0.25;
 // How often the slowest of a job's healthy devices may be called slow, however long the job runs.
 inline constexpr double kFalseAlarmsOfHealthyDevices = 1e-3;
 
+// Of one or two kernels nobody can say that it is the device or the layers.
+inline constexpr uint32_t kFewestKernels = 3;
+
+// Relative: nobody measures the growth of durations and clocks better.
+inline constexpr double kGrowthNoise = 0.002;
+
 // The larger part of a whole; the quantile of a median.
 inline constexpr double kHalf = 0.5;
+
+// The quantile of what two thirds of the parts agree on.
+inline constexpr double kThird = 1.0 / 3;
 
 }  // namespace eroica

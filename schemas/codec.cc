@@ -12,10 +12,6 @@ constexpr size_t kIdentifierOffset = sizeof(flatbuffers::uoffset_t);
 constexpr size_t kIdentifierBytes = 4;
 constexpr size_t kHeaderBytes = kIdentifierOffset + kIdentifierBytes;
 
-// Room for one table too many of each kind, so that it is the limits that refuse it and say why.
-constexpr flatbuffers::uoffset_t kTablesMax = 4 * CodecLimits::kRanks;
-constexpr flatbuffers::uoffset_t kDepthMax = 8;
-
 constexpr PayloadType kPayloadTypes[] = {
     PayloadType::kEventBatch,        PayloadType::kPatternBatch, PayloadType::kCollectiveBatch,
     PayloadType::kCollectiveSummary, PayloadType::kFinding,      PayloadType::kControl,
@@ -90,7 +86,7 @@ struct Decoder::Impl {
     if (payload.size() > CodecLimits::kPayloadBytes) return DropReason::kLimitExceeded;
     if (TypeOf(payload) != PayloadTypeOf(out)) return DropReason::kWrongIdentifier;
     const std::span<const uint8_t> bytes = copy.Assign(payload);
-    flatbuffers::Verifier verifier(bytes.data(), bytes.size(), kDepthMax, kTablesMax);
+    flatbuffers::Verifier verifier(bytes.data(), bytes.size(), kVerifiedDepth, kVerifiedTables);
     if (!verifier.VerifyBuffer<Wire>(nullptr)) return DropReason::kVerifierFailed;
     WireReader reader;
     Read(*flatbuffers::GetRoot<Wire>(bytes.data()), reader, out);

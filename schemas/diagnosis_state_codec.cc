@@ -14,8 +14,6 @@
 namespace eroica {
 namespace {
 
-constexpr flatbuffers::uoffset_t kDepthMax = 8;
-constexpr flatbuffers::uoffset_t kTablesMax = 4 * CodecLimits::kRanks;
 // Roles are listed rank by rank: longer than any name.
 constexpr size_t kRolesBytes = CodecLimits::kPayloadBytes;
 
@@ -172,7 +170,7 @@ template <typename T, typename TableOf>
 bool Decode(std::string_view bytes, TableOf table_of, T* out) {
   AlignedCopy copy;
   const std::span<const uint8_t> aligned = copy.Assign(std::as_bytes(std::span(bytes)));
-  flatbuffers::Verifier verifier(aligned.data(), aligned.size(), kDepthMax, kTablesMax);
+  flatbuffers::Verifier verifier(aligned.data(), aligned.size(), kVerifiedDepth, kVerifiedTables);
   if (!wire::VerifyDiagnosisStateBuffer(verifier)) return false;
   const auto* const table = table_of(*wire::GetDiagnosisState(aligned.data()));
   if (table == nullptr) return false;

@@ -19,6 +19,11 @@
 
 namespace eroica {
 
+// What FlatBuffers' verifier may meet: room for one table too many of each kind, so that it is the
+// limits that refuse it and say why.
+inline constexpr flatbuffers::uoffset_t kVerifiedTables = 4 * CodecLimits::kRanks;
+inline constexpr flatbuffers::uoffset_t kVerifiedDepth = 8;
+
 void Write(const EventBatch& batch, WireWriter& writer);
 void Write(const PatternBatch& batch, WireWriter& writer);
 void Write(const CollectiveBatch& batch, WireWriter& writer);

@@ -23,11 +23,8 @@ namespace {
 
 constexpr size_t kMostPeers = 64;
 constexpr size_t kFewestPoints = 4;       // of a line through the ranks
-constexpr double kNoiseFloor = 0.002;     // nobody measures growth better
 constexpr double kMostKernels = 0.8;      // by time
 constexpr double kCallResolution = 0.01;  // of a typical call: a 32nd over the root of twelve
-// on data: of one or two nobody can say that it is all of them
-constexpr uint32_t kFewestKernels = 3;
 constexpr double kDeviations = 3;
 
 double StepsOf(const PatternBatch& batch) {
@@ -166,12 +163,12 @@ class GrowthTable {
       if (OnData(row) && row.routed) routed_ns += row.expected_ns;
     }
     growth.growth = GrowthOf(own, growth.expected_ns);
-    growth.noise = std::max(kNoiseFloor, SpreadOfPeers(OnData));
+    growth.noise = std::max(kGrowthNoise, SpreadOfPeers(OnData));
     growth.routed_share = growth.expected_ns > 0 ? routed_ns / growth.expected_ns : 0;
     if (parameters_peers > 0) {
       growth.parameter_growth = GrowthOf(parameters_own, parameters_peers);
       growth.parameter_noise =
-          std::max(kNoiseFloor, SpreadOfPeers([](const Row& row) { return !OnData(row); }));
+          std::max(kGrowthNoise, SpreadOfPeers([](const Row& row) { return !OnData(row); }));
     }
     Compare(growth);
   }
@@ -354,7 +351,7 @@ class GrowthTable {
     growth.clock_growth = GrowthOf(own, usual);
     for (double& sum : of_peers) sum = GrowthOf(sum, usual);
     growth.clock_noise =
-        std::max(kNoiseFloor, kSigmaPerMad * TakeMedianAndMad(std::span(of_peers)).mad);
+        std::max(kGrowthNoise, kSigmaPerMad * TakeMedianAndMad(std::span(of_peers)).mad);
   }
 
   // Samples that are longer than a kernel hold the waits between kernels, too. Where ranks wait for

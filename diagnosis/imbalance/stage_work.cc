@@ -93,8 +93,6 @@ void MeasureStage(const CrossRankView& view, StageWork& stage) {
   stage.step_ns = duration / static_cast<double>(steps);
 }
 
-constexpr size_t kFewestKernels = 3;
-constexpr double kThird = 1.0 / 3;
 constexpr uint64_t kMostCalls = uint64_t{1} << 62;  // of what hostile payloads say
 
 // One kernel on all stages.

@@ -7,15 +7,13 @@
 namespace eroica {
 namespace {
 
-constexpr double kMs = 1e6;
-
 TEST(SampledStacks, ASampleStandsForItsPartOfTheWindow) {
   PatternBatch batch;
   batch.window = {.start_ns = 0, .end_ns = 2'000'000'000};
   EXPECT_EQ(SampleNs(batch), 0) << "traced";
   batch.levels = {{.resource = Resource::kCpu, .samples = 7},
                   {.resource = Resource::kStacks, .samples = 40}};
-  EXPECT_EQ(SampleNs(batch), 50 * kMs);
+  EXPECT_EQ(SampleNs(batch), 50 * kNsPerMs);
   batch.levels[1].samples = 0;
   EXPECT_EQ(SampleNs(batch), 0);
 }
@@ -44,15 +42,15 @@ TEST(SampledStacks, ErrorsAreStandardErrors) {
     int above_two = 0;
     int above_five = 0;
     for (int i = 0; i < 20'000; ++i) {
-      const double errors =
-          SamplingErrorsBetween(50 * kMs * samples(random), 50 * kMs * expected, 50 * kMs);
+      const double errors = SamplingErrorsBetween(50 * kNsPerMs * samples(random),
+                                                  50 * kNsPerMs * expected, 50 * kNsPerMs);
       above_two += errors > 2 ? 1 : 0;
       above_five += errors > kSamplingErrors ? 1 : 0;
     }
     EXPECT_LT(above_two, 20'000 * 0.04) << expected;
     EXPECT_EQ(above_five, 0) << expected;
   }
-  EXPECT_GT(SamplingErrorsBetween(13 * 50 * kMs, 0, 50 * kMs), kSamplingErrors);
+  EXPECT_GT(SamplingErrorsBetween(13 * 50 * kNsPerMs, 0, 50 * kNsPerMs), kSamplingErrors);
 }
 
 }  // namespace

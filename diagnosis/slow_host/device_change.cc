@@ -15,19 +15,15 @@
 namespace eroica {
 namespace {
 
-constexpr uint32_t kFewestKernels = 3;  // of one or two nobody can say that it is the device
-constexpr double kThird = 1.0 / 3;
-constexpr double kLeastNoise = 0.002;  // nobody measures growth better
-
-struct Calls {
+struct PlaceCalls {
   double mean_ns = 0;
   double median_ns = 0;  // 0 where the histogram is not there
   double mu = 0;         // 0 where it is not sampled
   double step_ns = 0;
 };
 
-using Places = std::map<std::string_view, Calls>;    // by key
-using Kernels = std::map<std::string_view, Places>;  // by name
+using Places = std::map<std::string_view, PlaceCalls>;  // by key
+using Kernels = std::map<std::string_view, Places>;     // by name
 
 Kernels KernelsOf(std::span<const FunctionPattern> rows) {
   Kernels kernels;
@@ -49,7 +45,8 @@ struct Ratio {
   double most() const { return std::max(own, own / elsewhere); }
 };
 
-Ratio RatioOf(const Places& now, const Places& then, std::string_view place, double Calls::*value) {
+Ratio RatioOf(const Places& now, const Places& then, std::string_view place,
+              double PlaceCalls::*value) {
   Ratio ratio;
   std::vector<double> others;
   std::vector<double> distances;
@@ -76,16 +73,16 @@ class ChangeOfPlace {
   void Add(std::string_view kernel, const Places& now, const Places& then, std::string_view place) {
     const auto own = now.find(place);
     if (own == now.end()) return;
-    const Ratio mean = RatioOf(now, then, place, &Calls::mean_ns);
+    const Ratio mean = RatioOf(now, then, place, &PlaceCalls::mean_ns);
     if (mean.own <= 0) return;
     const double step_ns = own->second.step_ns;
     longer_.push_back({mean.least() - 1, step_ns});
     own_.push_back({mean.own, step_ns});
     against_others_.push_back({mean.own / mean.elsewhere, step_ns});
     elsewhere_.push_back({mean.spread, step_ns});
-    const Ratio median = RatioOf(now, then, place, &Calls::median_ns);
+    const Ratio median = RatioOf(now, then, place, &PlaceCalls::median_ns);
     if (median.own > 0) typical_.push_back({median.least() - 1, step_ns});
-    const Ratio clock = RatioOf(now, then, place, &Calls::mu);
+    const Ratio clock = RatioOf(now, then, place, &PlaceCalls::mu);
     if (clock.own > 0) clock_.push_back({clock.most() - 1, step_ns});
     if (clock.own > 0) clock_elsewhere_.push_back({clock.spread, step_ns});
     step_ns_ += step_ns;
@@ -179,12 +176,12 @@ DeviceChange Largest(std::vector<DeviceChange> changes) {
 }  // namespace
 
 KernelChanges DeviceChange::changes() const {
-  const double error = std::max(noise, kLeastNoise);
+  const double error = std::max(noise, kGrowthNoise);
   KernelChanges changes = ChangesOf(by_bound, error);
   changes[KernelMeasurement::kTypical] = {.value = typical, .error = error};
   if (clock_growth)
     changes[KernelMeasurement::kClock] =
-        ClockChangeBetween(*clock_growth, *clock_growth, std::max(clock_noise, kLeastNoise));
+        ClockChangeBetween(*clock_growth, *clock_growth, std::max(clock_noise, kGrowthNoise));
   return changes;
 }
 

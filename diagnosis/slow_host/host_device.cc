@@ -16,10 +16,6 @@
 namespace eroica {
 namespace {
 
-constexpr uint32_t kFewestKernels = 3;  // of one or two nobody can say that it is the device
-constexpr double kNoiseFloor = 0.002;   // nobody measures growth better
-constexpr double kThird = 1.0 / 3;
-
 // One kernel on some ranks: means over these.
 struct Calls {
   double call_ns = 0;    // mean duration
@@ -187,7 +183,7 @@ class KernelTable {
     }
     const auto own = static_cast<double>(hosts_[host].ranks.size());
     const double of_mean = kSigmaPerMad / std::sqrt(own);
-    devices.clock_noise = std::max(kNoiseFloor, of_mean * TakeMedianAndMad(std::span(clocks)).mad);
+    devices.clock_noise = std::max(kGrowthNoise, of_mean * TakeMedianAndMad(std::span(clocks)).mad);
     // One other host is the mean of as few devices as this one.
     const double of_difference =
         std::sqrt(1 / own + 1 / std::max(1.0, static_cast<double>(longer.size())));

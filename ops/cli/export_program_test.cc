@@ -23,8 +23,6 @@ using Json = nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr const char* kCompute = "tests/golden/live/compute";
-
 class ExportProgramTest : public ::testing::Test {
  protected:
   std::string In(const std::string& name) const { return folder_.path() + "/" + name; }
@@ -41,7 +39,7 @@ class ExportProgramTest : public ::testing::Test {
   static Json Trace(const std::string& path) { return Json::parse(ReadBytes(path)); }
 
   ScratchDirectory folder_;
-  std::string recording_ = kCompute;
+  std::string recording_ = kFaultyRecording;
 };
 
 TEST_F(ExportProgramTest, AWindowOfSomeRanks) {
@@ -67,7 +65,7 @@ TEST_F(ExportProgramTest, AWindowOfSomeRanks) {
 
 TEST_F(ExportProgramTest, AFindingGivesJobWindowAndAMarkOnItsCulprit) {
   recording_ = In("recording");
-  std::filesystem::copy(kCompute, recording_, std::filesystem::copy_options::recursive);
+  std::filesystem::copy(kFaultyRecording, recording_, std::filesystem::copy_options::recursive);
   ASSERT_EQ(RunProgram({"node", "--recording", recording_, "--drain", "--set",
                         "summarize.out_of_orderness_ms=1000"})
                 .exit_code,

@@ -22,8 +22,7 @@ class JobsProgramTest : public ::testing::Test {
  protected:
   std::string recording() const { return folder_.path() + "/recording"; }
   void Diagnose() {
-    std::filesystem::copy("tests/golden/live/compute", recording(),
-                          std::filesystem::copy_options::recursive);
+    std::filesystem::copy(kFaultyRecording, recording(), std::filesystem::copy_options::recursive);
     const ProgramRun node = RunProgram({"node", "--recording", recording(), "--drain", "--set",
                                         "summarize.out_of_orderness_ms=1000"});
     ASSERT_EQ(node.exit_code, kExitNothingFound) << node.err;

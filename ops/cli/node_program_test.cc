@@ -37,8 +37,7 @@ TEST(NodeProgram, PrintsTheConfigurationThatHolds) {
 TEST(NodeProgram, WhatADrainCameToAsJson) {
   const ScratchDirectory folder;
   const std::string recording = folder.path() + "/recording";
-  std::filesystem::copy("tests/golden/live/compute", recording,
-                        std::filesystem::copy_options::recursive);
+  std::filesystem::copy(kFaultyRecording, recording, std::filesystem::copy_options::recursive);
   const ProgramRun run = RunProgram({"node", "--recording", recording, "--drain", "--json", "--set",
                                      "summarize.out_of_orderness_ms=1000"});
   EXPECT_EQ(run.exit_code, kExitNothingFound) << run.err;

@@ -16,8 +16,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::string Dump(const ordered_json& json) {
-  return PrintableJson(json.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+std::string Dump(const ordered_json& value) {
+  return PrintableJson(value.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
 }
 
 ordered_json ValueJson(const OptionValue& value) {
@@ -78,15 +78,15 @@ std::string OptionText(const Option& option, size_t width) {
 
 std::string OptionJson(const Option& option) {
   const OptionValue value = option.get(NodeConfig());
-  ordered_json json{{"key", option.name},           {"meaning", option.doc},
-                    {"type", TypeName(value)},      {"unit", option.unit},
-                    {"default", ValueJson(value)},  {"min", BoundJson(option.min)},
-                    {"max", BoundJson(option.max)}, {"choices", option.choices}};
-  return Dump(json);
+  ordered_json object{{"key", option.name},           {"meaning", option.doc},
+                      {"type", TypeName(value)},      {"unit", option.unit},
+                      {"default", ValueJson(value)},  {"min", BoundJson(option.min)},
+                      {"max", BoundJson(option.max)}, {"choices", option.choices}};
+  return Dump(object);
 }
 
 std::string ConfigToJson(const NodeConfig& config) {
-  ordered_json json = ordered_json::object();
+  ordered_json object = ordered_json::object();
   for (const Option& option : NodeOptions()) {
     OptionValue value = option.get(config);
     if (auto* table = std::get_if<OptionTable>(&value)) {
@@ -94,9 +94,9 @@ std::string ConfigToJson(const NodeConfig& config) {
         if (HoldsSecret(key)) text = kRedacted;
       }
     }
-    json[option.name] = ValueJson(value);
+    object[option.name] = ValueJson(value);
   }
-  return Dump(json);
+  return Dump(object);
 }
 
 }  // namespace eroica

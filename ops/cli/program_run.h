@@ -19,6 +19,9 @@
 
 namespace eroica {
 
+// A recording of a job with a fault, in the repository.
+inline constexpr const char* kFaultyRecording = "tests/golden/live/compute";
+
 struct ProgramRun {
   int exit_code = -1;  // 128 + number of the signal that ended it
   std::string out;

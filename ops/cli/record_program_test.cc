@@ -13,8 +13,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kRecording = "tests/golden/live/compute";
-
 TEST(RecordProgram, HelpHasExamples) {
   const ProgramRun run = RunProgram({"record", "--help"});
   EXPECT_EQ(run.exit_code, kExitNothingFound);
@@ -24,13 +22,13 @@ TEST(RecordProgram, HelpHasExamples) {
 TEST(RecordProgram, CopiesARecordingThatIsThenAsRecorded) {
   const ScratchDirectory folder;
   const std::string copy = folder.path() + "/copy";
-  const ProgramRun run = RunProgram({"record", "--recording", kRecording, "-o", copy});
+  const ProgramRun run = RunProgram({"record", "--recording", kFaultyRecording, "-o", copy});
   ASSERT_EQ(run.exit_code, kExitNothingFound) << run.err;
   EXPECT_THAT(run.out, AllOf(HasSubstr("recorded "), HasSubstr("of 1 job"), HasSubstr("ranks")));
   const ProgramRun verify = RunProgram({"record", "--verify", copy});
   EXPECT_EQ(verify.exit_code, kExitNothingFound) << verify.err;
   EXPECT_THAT(verify.out, HasSubstr("as recorded: "));
-  const ProgramRun again = RunProgram({"record", "--recording", kRecording, "-o", copy});
+  const ProgramRun again = RunProgram({"record", "--recording", kFaultyRecording, "-o", copy});
   EXPECT_EQ(again.exit_code, kExitError);
   EXPECT_THAT(again.err, HasSubstr("is not empty"));
 }
@@ -38,7 +36,7 @@ TEST(RecordProgram, CopiesARecordingThatIsThenAsRecorded) {
 TEST(RecordProgram, WhatIsDamagedIsNotAsRecorded) {
   const ScratchDirectory folder;
   const std::string copy = folder.path() + "/copy";
-  ASSERT_EQ(RunProgram({"record", "--recording", kRecording, "-o", copy}).exit_code,
+  ASSERT_EQ(RunProgram({"record", "--recording", kFaultyRecording, "-o", copy}).exit_code,
             kExitNothingFound);
   const std::string segment = copy + "/eroica.events/0/00000000000000000000.segment";
   std::filesystem::resize_file(segment, std::filesystem::file_size(segment) - 10);
@@ -50,24 +48,26 @@ TEST(RecordProgram, WhatIsDamagedIsNotAsRecorded) {
 TEST(RecordProgram, ADryRunSaysWhatWouldBeCopiedAndCopiesNothing) {
   const ScratchDirectory folder;
   const std::string copy = folder.path() + "/copy";
-  const ProgramRun run = RunProgram({"record", "--recording", kRecording, "-o", copy, "--dry-run"});
+  const ProgramRun run =
+      RunProgram({"record", "--recording", kFaultyRecording, "-o", copy, "--dry-run"});
   EXPECT_EQ(run.exit_code, kExitNothingFound) << run.err;
   EXPECT_THAT(run.out, AllOf(HasSubstr("eroica.events/0"), HasSubstr("jobs at the partitions")));
   EXPECT_FALSE(std::filesystem::exists(copy));
-  const ProgramRun json = RunProgram({"record", "--recording", kRecording, "--dry-run", "--json"});
+  const ProgramRun json =
+      RunProgram({"record", "--recording", kFaultyRecording, "--dry-run", "--json"});
   EXPECT_THAT(json.out, HasSubstr("{\"records\":"));
 }
 
 TEST(RecordProgram, SaysWhatIsMissingOrWrong) {
-  const ProgramRun nowhere = RunProgram({"record", "--recording", kRecording});
+  const ProgramRun nowhere = RunProgram({"record", "--recording", kFaultyRecording});
   EXPECT_EQ(nowhere.exit_code, kExitError);
   EXPECT_THAT(nowhere.err, HasSubstr("where to?"));
   const ProgramRun no_time =
-      RunProgram({"record", "--recording", kRecording, "-o", "x", "--from", "yesterday"});
+      RunProgram({"record", "--recording", kFaultyRecording, "-o", "x", "--from", "yesterday"});
   EXPECT_EQ(no_time.exit_code, kExitError);
   EXPECT_THAT(no_time.err, HasSubstr("--from: 'yesterday' is no time"));
-  const ProgramRun backwards = RunProgram({"record", "--recording", kRecording, "-o", "x", "--from",
-                                           "2026-01-02", "--to", "2026-01-01"});
+  const ProgramRun backwards = RunProgram({"record", "--recording", kFaultyRecording, "-o", "x",
+                                           "--from", "2026-01-02", "--to", "2026-01-01"});
   EXPECT_THAT(backwards.err, HasSubstr("is not after --from"));
   const ProgramRun no_source = RunProgram({"record", "-o", "x"});
   EXPECT_THAT(no_source.err, HasSubstr("--recording DIR or --bootstrap"));

@@ -17,8 +17,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kCompute = "tests/golden/live/compute";
-
 nlohmann::json JsonOf(const ProgramRun& run) {
   return nlohmann::json::parse(run.out, nullptr, /*allow_exceptions=*/false);
 }
@@ -32,8 +30,8 @@ TEST(ReplayProgram, HelpHasExamples) {
 TEST(ReplayProgram, FindsWhatWasFoundAndMarksItWithItsId) {
   const ScratchDirectory folder;
   const std::string replay = folder.path() + "/replay";
-  const ProgramRun run =
-      RunProgram({"replay", "--recording", kCompute, "-o", replay, "--id", "incident-7", "--json"});
+  const ProgramRun run = RunProgram(
+      {"replay", "--recording", kFaultyRecording, "-o", replay, "--id", "incident-7", "--json"});
   ASSERT_EQ(run.exit_code, kExitFindings) << run.err;
   const nlohmann::json json = JsonOf(run);
   EXPECT_EQ(json.at("replay_id"), "incident-7");
@@ -80,7 +78,8 @@ TEST(ReplayProgram, ALiveRunAndItsReplayFindTheSame) {
 TEST(ReplayProgram, AReplayAgainIsFinishedAndAnotherIsRefused) {
   const ScratchDirectory folder;
   const std::string replay = folder.path() + "/replay";
-  const std::vector<std::string> command = {"replay", "--recording", kCompute, "-o", replay};
+  const std::vector<std::string> command = {"replay", "--recording", kFaultyRecording, "-o",
+                                            replay};
   ASSERT_EQ(RunProgram(command).exit_code, kExitFindings);
   const ProgramRun again = RunProgram(command);
   EXPECT_EQ(again.exit_code, kExitFindings) << again.err;
@@ -101,7 +100,8 @@ TEST(ReplayProgram, AReplayAgainIsFinishedAndAnotherIsRefused) {
 TEST(ReplayProgram, ADryRunSaysWhatWouldBeReadAndReadsNothing) {
   const ScratchDirectory folder;
   const std::string replay = folder.path() + "/replay";
-  const ProgramRun run = RunProgram({"replay", "--recording", kCompute, "-o", replay, "--dry-run"});
+  const ProgramRun run =
+      RunProgram({"replay", "--recording", kFaultyRecording, "-o", replay, "--dry-run"});
   EXPECT_EQ(run.exit_code, kExitNothingFound) << run.err;
   EXPECT_THAT(run.out, AllOf(HasSubstr("50 records in 8 of"), HasSubstr("event times"),
                              HasSubstr("into " + replay)));
@@ -112,12 +112,12 @@ TEST(ReplayProgram, OtherSettingsSayOtherThingsAndCompareSaysWhich) {
   const ScratchDirectory folder;
   const std::string as_it_was = folder.path() + "/as-it-was";
   const std::string half = folder.path() + "/half";
-  ASSERT_EQ(RunProgram({"replay", "--recording", kCompute, "-o", as_it_was}).exit_code,
+  ASSERT_EQ(RunProgram({"replay", "--recording", kFaultyRecording, "-o", as_it_was}).exit_code,
             kExitFindings);
-  ASSERT_NE(
-      RunProgram({"replay", "--recording", kCompute, "-o", half, "--to", "2026-11-24T01:40:40Z"})
-          .exit_code,
-      kExitError);
+  ASSERT_NE(RunProgram({"replay", "--recording", kFaultyRecording, "-o", half, "--to",
+                        "2026-11-24T01:40:40Z"})
+                .exit_code,
+            kExitError);
   const ProgramRun compared = RunProgram({"replay", "--compare", as_it_was, half});
   EXPECT_EQ(compared.exit_code, kExitFindings) << compared.err;
   EXPECT_THAT(compared.out, HasSubstr(" -> "));
@@ -138,8 +138,8 @@ TEST(ReplayProgram, SaysWhatIsMissingOrWrong) {
       RunProgram({"replay", "--bootstrap", "127.0.0.1:9", "--to-topic", "eroica.findings"});
   EXPECT_EQ(live_topic.exit_code, kExitError);
   EXPECT_THAT(live_topic.err, HasSubstr("is a topic of the live nodes"));
-  const ProgramRun no_topic = RunProgram(
-      {"replay", "--recording", kCompute, "-o", folder.path() + "/r", "--to-topic", "mine"});
+  const ProgramRun no_topic = RunProgram({"replay", "--recording", kFaultyRecording, "-o",
+                                          folder.path() + "/r", "--to-topic", "mine"});
   EXPECT_EQ(no_topic.exit_code, kExitError);
   EXPECT_THAT(no_topic.err, HasSubstr("eroica record"));
   const ProgramRun one = RunProgram({"replay", "--compare", "a"});
@@ -148,7 +148,8 @@ TEST(ReplayProgram, SaysWhatIsMissingOrWrong) {
   EXPECT_EQ(no_folder.exit_code, kExitError);
   EXPECT_THAT(no_folder.err, HasSubstr("no-such-a"));
   WriteBytes(folder.path() + "/file", "not mine");
-  const ProgramRun occupied = RunProgram({"replay", "--recording", kCompute, "-o", folder.path()});
+  const ProgramRun occupied =
+      RunProgram({"replay", "--recording", kFaultyRecording, "-o", folder.path()});
   EXPECT_EQ(occupied.exit_code, kExitError);
   EXPECT_THAT(occupied.err, HasSubstr("holds no replay"));
 }

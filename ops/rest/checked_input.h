@@ -13,6 +13,8 @@
 
 namespace eroica {
 
+inline constexpr size_t kJobCharactersMax = 1'024;  // of a job's name
+
 class CheckedInput {
  public:
   // kind: "parameter" or "field", for the sentences.

@@ -10,7 +10,7 @@
 namespace eroica {
 namespace {
 
-bool IsName(const std::string& segment) { return segment.size() > 2 && segment.front() == '{'; }
+bool IsArgument(const std::string& segment) { return segment.size() > 2 && segment.front() == '{'; }
 
 // What the names stand for; nothing where the path is none of the pattern.
 std::optional<PathArguments> Fit(const std::vector<std::string>& pattern,
@@ -18,7 +18,7 @@ std::optional<PathArguments> Fit(const std::vector<std::string>& pattern,
   if (pattern.size() != path.size()) return std::nullopt;
   PathArguments arguments;
   for (size_t i = 0; i < path.size(); ++i) {
-    if (IsName(pattern[i])) {
+    if (IsArgument(pattern[i])) {
       arguments[pattern[i].substr(1, pattern[i].size() - 2)] = path[i];
     } else if (pattern[i] != path[i]) {
       return std::nullopt;
@@ -56,7 +56,7 @@ void Router::Add(Route route, std::string_view pattern) {
     pattern.remove_prefix(slash);
   }
   // Patterns without names go first, so that /findings/stream is no finding.
-  const auto at = std::ranges::any_of(route.pattern, IsName) ? routes_.end() : routes_.begin();
+  const auto at = std::ranges::any_of(route.pattern, IsArgument) ? routes_.end() : routes_.begin();
   routes_.insert(at, std::move(route));
 }
 

@@ -19,7 +19,7 @@ using ::testing::SizeIs;
 using Json = nlohmann::json;
 
 constexpr char kJob[] = "/v1/jobs/night%2F7";
-constexpr char kFinding[] = "/v1/findings/0123456789abcdef0123456789abcdef";
+constexpr char kFindingTarget[] = "/v1/findings/0123456789abcdef0123456789abcdef";
 
 class RestServiceTest : public ::testing::Test {
  protected:
@@ -162,7 +162,7 @@ TEST_F(RestServiceTest, FindingsByWhatIsAsked) {
               SizeIs(1));
   EXPECT_THAT(Get("/v1/findings?severity=critical")["findings"], SizeIs(0));
   EXPECT_THAT(Get("/v1/findings?until=2023-11-14T22:13:20Z")["findings"], SizeIs(0));
-  const Json finding = Get(kFinding)["finding"];
+  const Json finding = Get(kFindingTarget)["finding"];
   EXPECT_EQ(finding["title"], "Rank 2 holds 3 other ranks up");
   EXPECT_EQ(finding["first_seen"], "2023-11-14T22:13:20.000Z");
   EXPECT_TRUE(finding["annotation"]["muted"].is_null());
@@ -192,12 +192,12 @@ TEST_F(RestServiceTest, AListOfFindingsMayBeBrief) {
 }
 
 TEST_F(RestServiceTest, AnswersAreCachedUntilSomethingChanges) {
-  const auto first = Ask(kFinding);
+  const auto first = Ask(kFindingTarget);
   EXPECT_FALSE(cached_);
-  EXPECT_EQ(Ask(kFinding), first);
+  EXPECT_EQ(Ask(kFindingTarget), first);
   EXPECT_TRUE(cached_);
   job_.AddFinding("0123456789abcdef0123456789abcdef", 1, FindingState::kResolved);
-  const auto second = Ask(kFinding);
+  const auto second = Ask(kFindingTarget);
   EXPECT_FALSE(cached_);
   EXPECT_NE(second->etag, first->etag);
   EXPECT_THAT(*second->response.body, HasSubstr("resolved"));

@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kTokensMax = 1'000;
 constexpr size_t kNameBytesMax = 64;
 
-bool IsName(std::string_view name) {
+bool IsTokenName(std::string_view name) {
   return !name.empty() && name.size() <= kNameBytesMax &&
          std::ranges::all_of(name, [](unsigned char c) {
            return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.' || c == '@';
@@ -84,7 +84,7 @@ absl::StatusOr<TokenTable> TokenTable::Parse(std::string_view text, const std::s
         absl::StrSplit(line, absl::ByAnyChar(" \t\r"), absl::SkipEmpty());
     if (words.empty() || words[0][0] == '#') continue;
     if (words.size() != 3) return error("the line has not three words");
-    if (!IsName(words[0])) return error("the name must be of letters, digits, - _ . and @");
+    if (!IsTokenName(words[0])) return error("the name must be of letters, digits, - _ . and @");
     const std::optional<Scopes> scopes = ParseScopes(words[1]);
     if (!scopes) return error("the scopes are read, control, or read,control");
     const std::optional<Sha256Digest> digest = ParseDigest(words[2]);
@@ -115,7 +115,7 @@ std::optional<Caller> TokenTable::Find(std::string_view authorization) const {
 }
 
 absl::StatusOr<NewToken> MakeToken(const std::string& name, Scopes scopes) {
-  if (!IsName(name))
+  if (!IsTokenName(name))
     return absl::InvalidArgumentError(
         fmt::format("the name {} must be of letters, digits, - _ . and @", Printable(name)));
   std::array<uint8_t, 32> random;

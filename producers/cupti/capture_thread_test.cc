@@ -18,7 +18,7 @@ namespace eroica {
 namespace {
 
 using State = CuptiCapture::State;
-constexpr int64_t kT = 1'700'000'000'000'000'000;
+constexpr int64_t kSomeNs = 1'700'000'000'000'000'000;
 constexpr uint32_t kTimeoutMs = 20'000;
 
 // Waits for what other threads do, with a deadline.
@@ -69,14 +69,14 @@ TEST_F(CaptureThreadTest, EndsByItselfWhereThereIsNoGpu) {
 
 TEST_F(CaptureThreadTest, FlushesByItself) {
   Start();
-  api_.Kernel("k", kT, kT + 1);
+  api_.Kernel("k", kSomeNs, kSomeNs + 1);
   EXPECT_TRUE(Eventually([] { return Kernels() == 1; }));
 }
 
 TEST_F(CaptureThreadTest, StopBringsTheLastRecords) {
   api_.KeepIncomplete(true);
   Start();
-  api_.Kernel("k", kT, kT + 1);
+  api_.Kernel("k", kSomeNs, kSomeNs + 1);
   ASSERT_TRUE(thread_.Stop(kTimeoutMs));
   EXPECT_EQ(Kernels(), 1u);
   EXPECT_EQ(thread_.state(), State::kOff);
@@ -85,7 +85,7 @@ TEST_F(CaptureThreadTest, StopBringsTheLastRecords) {
 TEST_F(CaptureThreadTest, CuptiIsFreeWhenYieldReturns) {
   Start();
   for (int i = 0; i < 20; ++i) {
-    api_.Kernel("k", kT, kT + 1);
+    api_.Kernel("k", kSomeNs, kSomeNs + 1);
     ASSERT_TRUE(thread_.Yield(kTimeoutMs));
     EXPECT_TRUE(api_.enabled().empty());
     EXPECT_FALSE(api_.has_buffer());
@@ -121,7 +121,7 @@ TEST(CaptureThreadAlone, YieldAndStopGiveUpAfterTheirTime) {
   EXPECT_FALSE(thread.Yield(10));
   EXPECT_FALSE(thread.Stop(10));
   // A buffer that comes back meanwhile does not wait either.
-  api.Kernel("k", kT, kT + 1);
+  api.Kernel("k", kSomeNs, kSomeNs + 1);
   api.stuck_ = false;
   EXPECT_TRUE(thread.Stop(kTimeoutMs));
 }
@@ -150,7 +150,7 @@ TEST_F(CaptureThreadTest, ManyThreads) {
   for (int i = 0; i < kLaunchers; ++i) {
     threads.emplace_back([&, i] {
       for (int k = 0; k < kKernelsEach; ++k) {
-        api_.Kernel(k % 2 == 0 ? "a" : "b", kT, kT + 1, static_cast<uint32_t>(i));
+        api_.Kernel(k % 2 == 0 ? "a" : "b", kSomeNs, kSomeNs + 1, static_cast<uint32_t>(i));
       }
       --running;
     });

@@ -16,7 +16,7 @@ namespace eroica {
 namespace {
 
 using State = CuptiCapture::State;
-constexpr int64_t kT = 1'700'000'000 * kNsPerSecond;
+constexpr int64_t kStartNs = 1'700'000'000 * kNsPerSecond;
 
 class CuptiCaptureTest : public testing::Test {
  protected:
@@ -31,7 +31,7 @@ class CuptiCaptureTest : public testing::Test {
   }
   // One kernel, and the turn of the capture's thread after the next flush period.
   State Turn(CuptiCapture& capture, FakeCuptiApi& api, bool kernel = true) {
-    if (kernel) api.Kernel("gemm", kT, kT + 5);
+    if (kernel) api.Kernel("gemm", kStartNs, kStartNs + 5);
     return capture.Step(now_ += kNsPerSecond);
   }
   // Turns without any kernel until the capture is elsewhere, at most an hour.
@@ -126,7 +126,7 @@ TEST_F(CuptiCaptureTest, FollowsTheCaptureLevel) {
   EXPECT_EQ(Turn(capture, api_, false), State::kCapturing);
   EXPECT_EQ(Turn(capture, api_), State::kCapturing);
   EXPECT_EQ(Kernels(), 1u);
-  api_.Kernel("last", kT, kT + 1);
+  api_.Kernel("last", kStartNs, kStartNs + 1);
   recorded_core::SetCaptureLevel(0);
   EXPECT_EQ(Turn(capture, api_, false), State::kIdle);
   EXPECT_EQ(Kernels(), 2u);  // what had been taken still comes
@@ -139,7 +139,7 @@ TEST_F(CuptiCaptureTest, FollowsTheCaptureLevel) {
 TEST_F(CuptiCaptureTest, HandsOverOnRequestAndTakesBack) {
   CuptiCapture capture(api_, Options());
   capture.Start(now_);
-  api_.Kernel("before", kT, kT + 1);
+  api_.Kernel("before", kStartNs, kStartNs + 1);
   capture.RequestYield(true);
   EXPECT_EQ(capture.Step(++now_), State::kYielded);
   EXPECT_EQ(Kernels(), 1u);
@@ -264,7 +264,7 @@ TEST_F(CuptiCaptureTest, ABufferThatCuptiKeepsForLongIsStillOurs) {
   CuptiCapture capture(api_, Options());
   capture.Start(now_);
   api_.KeepIncomplete(true);
-  api_.Kernel("hangs", kT, kT + 1);
+  api_.Kernel("hangs", kStartNs, kStartNs + 1);
   EXPECT_EQ(Idle(capture, State::kCapturing, 600), State::kCapturing);
   EXPECT_EQ(Kernels(), 0u);
   api_.KeepIncomplete(false);
@@ -277,8 +277,8 @@ TEST_F(CuptiCaptureTest, ClientsThatKeepOurBuffersAgainAndAgainEndIt) {
   capture.Start(now_);
   State state = State::kCapturing;
   for (int i = 0; i < 20 && state == State::kCapturing; ++i) {
-    api_.Kernel("k", kT, kT + 1);  // takes a buffer
-    api_.ReplaceCallbacks();       // that nobody brings back
+    api_.Kernel("k", kStartNs, kStartNs + 1);  // takes a buffer
+    api_.ReplaceCallbacks();                   // that nobody brings back
     state = Idle(capture, State::kCapturing, 300);
   }
   EXPECT_EQ(state, State::kOff);
@@ -325,10 +325,10 @@ TEST_F(CuptiCaptureTest, DroppedRecordsAreLosses) {
 }
 
 TEST_F(CuptiCaptureTest, AClockThatAnotherClientSetIsSetBackOrNothingIsTaken) {
-  api_.StampBy(-kT);
+  api_.StampBy(-kStartNs);
   CuptiCapture capture(api_, Options());
   EXPECT_EQ(capture.Start(now_), State::kCapturing);  // set back
-  api_.StampBy(-kT);
+  api_.StampBy(-kStartNs);
   api_.KeepClock(true);
   capture.RequestYield(true);
   capture.Step(++now_);
@@ -345,7 +345,7 @@ TEST_F(CuptiCaptureTest, ABurstLosesTheOldestRecordsAndSaysHowMany) {
   CuptiCapture capture(api_, Options());
   capture.Start(now_);
   constexpr uint64_t kBurst = 1'000;  // 19 a buffer, 6 buffers
-  for (uint64_t i = 0; i < kBurst; ++i) api_.Kernel("k", kT, kT + 1);
+  for (uint64_t i = 0; i < kBurst; ++i) api_.Kernel("k", kStartNs, kStartNs + 1);
   Turn(capture, api_, false);
   EXPECT_FALSE(api_.crashed());
   EXPECT_GT(Kernels(), 90u);
@@ -361,7 +361,7 @@ TEST_F(CuptiCaptureTest, CuptiThatHoldsEverythingIsStopped) {
   api_.KeepIncomplete(true);
   const auto fill = [&] {
     // 6 buffers of 19 kernels, then spares of 4.
-    for (int i = 0; i < 6 * 19 + 10; ++i) api_.Kernel("k", kT, kT + 1);
+    for (int i = 0; i < 6 * 19 + 10; ++i) api_.Kernel("k", kStartNs, kStartNs + 1);
   };
   fill();
   EXPECT_EQ(Turn(capture, api_, false), State::kDisplaced);
@@ -386,7 +386,7 @@ TEST_F(CuptiCaptureTest, NewerCuptiIsRefused) {
   CuptiCapture capture(api, Options());
   capture.Start(now_);
   api.KeepIncomplete(true);
-  for (int i = 0; i < 200; ++i) api.Kernel("k", kT, kT + 1);  // 16 a buffer, 6 buffers
+  for (int i = 0; i < 200; ++i) api.Kernel("k", kStartNs, kStartNs + 1);  // 16 a buffer, 6 buffers
   EXPECT_EQ(Turn(capture, api, false), State::kCapturing);
   EXPECT_FALSE(api.crashed());
   EXPECT_EQ(Lost(DropReason::kQueueFull), 200u - 6 * 16);

@@ -13,7 +13,6 @@
 namespace eroica {
 namespace {
 
-constexpr int64_t kMaxTimeNs = int64_t{1} << 62;
 constexpr size_t kMaxLanes = 256;  // the codec's limit; the last one takes what comes after
 constexpr size_t kMaxNameCacheBytes = size_t{32} << 20;
 constexpr uint64_t kProgressEvents = 4'096;
@@ -76,7 +75,7 @@ absl::Status ChromeTraceImporter::Import(ByteSource& source,
 void ChromeTraceImporter::ReadMetadata(std::string_view key, std::string_view value) {
   if (key == "baseTimeNanoseconds") {
     trace_.base_time_ns =
-        static_cast<int64_t>(std::min<uint64_t>(ParseUnsigned(value), kMaxTimeNs));
+        static_cast<int64_t>(std::min<uint64_t>(ParseUnsigned(value), kTraceTimeMaxNs));
   } else if (key == "host_name") {
     trace_.host = DecodeJsonString(Unquoted(value));
   } else if (key == "distributedInfo") {
@@ -140,7 +139,7 @@ absl::Status ChromeTraceImporter::ImportInterval(const ChromeEvent& event) {
     Skip(DropReason::kTimeOutOfRange);
   } else if (event.duration_ns < 0) {
     Skip(DropReason::kNegativeDuration);
-  } else if (event.duration_ns > kMaxTimeNs - event.start_ns) {
+  } else if (event.duration_ns > kTraceTimeMaxNs - event.start_ns) {
     Skip(DropReason::kTimeOutOfRange);
   } else {
     const bool device = category == TraceCategory::kKernel || category == TraceCategory::kGpuMemory;

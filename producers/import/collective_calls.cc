@@ -73,24 +73,6 @@ std::vector<std::string_view> ParseList(std::string_view text) {
   return list;
 }
 
-// "[0, 1, 2]", or a text that holds it. Empty where the writer cut the list short ("[0, 1, ...]").
-std::vector<uint32_t> ParseRanks(std::string_view text) {
-  std::vector<uint32_t> ranks;
-  if (text.find("...") != std::string_view::npos) return ranks;
-  size_t at = 0;
-  while (at < text.size()) {
-    uint32_t rank = 0;
-    const auto [rest, error] = std::from_chars(text.data() + at, text.data() + text.size(), rank);
-    if (error == std::errc()) {
-      ranks.push_back(rank);
-      at = static_cast<size_t>(rest - text.data());
-    } else {
-      ++at;
-    }
-  }
-  return ranks;
-}
-
 struct RawCollectiveArgs {
   std::string_view dims;
   std::string_view types;
@@ -163,6 +145,23 @@ void Describe(const CollectiveArgs& args, CollectiveOperation operation, RankTra
 }
 
 }  // namespace
+
+std::vector<uint32_t> ParseRanks(std::string_view text) {
+  std::vector<uint32_t> ranks;
+  if (text.find("...") != std::string_view::npos) return ranks;
+  size_t at = 0;
+  while (at < text.size()) {
+    uint32_t rank = 0;
+    const auto [rest, error] = std::from_chars(text.data() + at, text.data() + text.size(), rank);
+    if (error == std::errc()) {
+      ranks.push_back(rank);
+      at = static_cast<size_t>(rest - text.data());
+    } else {
+      ++at;
+    }
+  }
+  return ranks;
+}
 
 CollectiveArgs ParseCollectiveArgs(std::string_view text) {
   CollectiveArgs args;

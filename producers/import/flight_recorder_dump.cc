@@ -18,18 +18,6 @@ namespace {
 
 constexpr size_t kMaxDumpBytes = size_t{256} << 20;
 
-// "[0, 1, 2]", a text in JSON and pickle alike.
-std::vector<uint32_t> ParseRanks(std::string_view text) {
-  std::vector<uint32_t> ranks;
-  for (size_t at = 0; at < text.size();) {
-    uint32_t rank = 0;
-    const auto [rest, error] = std::from_chars(text.data() + at, text.data() + text.size(), rank);
-    if (error == std::errc()) ranks.push_back(rank);
-    at = error == std::errc() ? static_cast<size_t>(rest - text.data()) : at + 1;
-  }
-  return ranks;
-}
-
 ProcessGroup MakeGroup(std::string_view name, std::string_view description,
                        std::string_view ranks) {
   ProcessGroup group{std::string(name), std::string(description), ParseRanks(ranks), 0};

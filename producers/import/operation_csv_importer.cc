@@ -16,8 +16,8 @@ namespace {
 constexpr size_t kMaxLineBytes = size_t{64} << 10;
 constexpr size_t kMaxColumns = 64;
 constexpr int64_t kGapBetweenStepsNs = 1'000'000;
-constexpr int64_t kMaxTimeNs = int64_t{1} << 60;
-constexpr uint32_t kMaxRank = 1u << 20;
+constexpr int64_t kLatestBaseNs = int64_t{1} << 60;
+constexpr uint32_t kRanksOfFile = 1u << 20;
 
 enum CsvLane : uint8_t { kComputeLane, kForwardLane, kBackwardLane, kCollectiveLane, kHostLane };
 
@@ -149,8 +149,8 @@ DropReason OperationCsvImporter::ReadRow(std::string_view line, Row* row) const 
                        ParseNumber(fields[columns_.stage], &row->stage) &&
                        ParseNumber(fields[columns_.rank], &row->rank) &&
                        ParseNumber(fields[columns_.step], &row->step);
-  if (!numbers || row->operation.empty() || row->step < 0 || row->rank >= kMaxRank ||
-      row->stage >= kMaxRank || row->replica >= kMaxRank) {
+  if (!numbers || row->operation.empty() || row->step < 0 || row->rank >= kRanksOfFile ||
+      row->stage >= kRanksOfFile || row->replica >= kRanksOfFile) {
     return DropReason::kMalformedEvent;
   }
   if (!ParseSeconds(fields[columns_.start], &row->start_ns) ||
@@ -180,7 +180,7 @@ void OperationCsvImporter::LayOutSteps() {
   int64_t base = 0;
   for (const auto& [step, length] : step_length_ns_) {
     step_base_ns_[step] = base;
-    base = std::min(base + length + kGapBetweenStepsNs, kMaxTimeNs);
+    base = std::min(base + length + kGapBetweenStepsNs, kLatestBaseNs);
   }
 }
 
@@ -209,7 +209,7 @@ void OperationCsvImporter::MakeTraces() {
 
 uint32_t OperationCsvImporter::RankAt(uint32_t replica, uint32_t stage) const {
   const auto found = rank_at_.find({replica, stage});
-  return found != rank_at_.end() ? found->second : kMaxRank;
+  return found != rank_at_.end() ? found->second : kRanksOfFile;
 }
 
 // Index of the group among those of the row's rank; its members are those of whose place `member`
@@ -262,7 +262,7 @@ bool OperationCsvImporter::Describe(const Row& row, CollectiveCall* call, uint8_
     call->operation = send ? CollectiveOperation::kSend : CollectiveOperation::kRecv;
     const uint32_t stage = (row.stage + (send == forward ? 1 : stages_ - 1)) % stages_;
     const uint32_t peer = RankAt(row.replica, stage);
-    call->peer = peer != kMaxRank ? static_cast<int32_t>(peer) : -1;
+    call->peer = peer != kRanksOfFile ? static_cast<int32_t>(peer) : -1;
     call->group = GroupOf(row, "pp", fmt::format("stages of replica {}", row.replica),
                           [&](const Place& place) { return place.replica == row.replica; });
     return true;

@@ -17,6 +17,9 @@ namespace eroica {
 // What batches of the importer name as their producer's version.
 inline constexpr std::string_view kImporterVersion = "1";
 
+// Times and durations of a trace are below it: two of them can be added.
+inline constexpr int64_t kTraceTimeMaxNs = int64_t{1} << 62;
+
 // A process group as the trace names it. Two ranks speak of the same group when name, description
 // and members are equal.
 struct ProcessGroup {

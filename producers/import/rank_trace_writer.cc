@@ -11,7 +11,6 @@
 namespace eroica {
 namespace {
 
-constexpr int64_t kMaxTimeNs = int64_t{1} << 62;
 constexpr uint32_t kMicrosecondNs = 1'000;
 
 // Reasons that mean a loss to diagnosis; the others leave out what it has no use for.
@@ -75,7 +74,7 @@ class Writer {
     std::sort(trace_.marks.begin(), trace_.marks.end(),
               [&](const Mark& x, const Mark& y) { return order(x) < order(y); });
     std::erase_if(trace_.marks, [this](const Mark& mark) {
-      return mark.time_ns > kMaxTimeNs - trace_.base_time_ns;
+      return mark.time_ns > kTraceTimeMaxNs - trace_.base_time_ns;
     });
     steps_ = std::count_if(trace_.marks.begin(), trace_.marks.end(),
                            [](const Mark& mark) { return mark.kind == MarkKind::kStepEnd; });
@@ -84,7 +83,7 @@ class Writer {
   }
 
   absl::Status Write(const IntervalRecord& record) {
-    if (record.start_ns + record.duration_ns > kMaxTimeNs - trace_.base_time_ns) {
+    if (record.start_ns + record.duration_ns > kTraceTimeMaxNs - trace_.base_time_ns) {
       --counts_.imported;
       counts_.skipped.Add(DropReason::kTimeOutOfRange);
       return absl::OkStatus();

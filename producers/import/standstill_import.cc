@@ -21,7 +21,7 @@ namespace {
 
 using Entry = FlightRecorderDump::Entry;
 
-constexpr int64_t kMaxRank = int64_t{CodecLimits::kRanks} - 1;
+constexpr int64_t kLargestRank = int64_t{CodecLimits::kRanks} - 1;
 
 struct RankDump {
   FlightRecorderDump dump;
@@ -41,7 +41,7 @@ Dumps ReadDumps(ImportReport* report) {
     if (const uintmax_t size = std::filesystem::file_size(file.path, error); !error)
       file.counts.file_bytes = file.counts.content_bytes = size;
     const int64_t rank = RankOfFileName(file.path);
-    if (rank < 0 || rank > kMaxRank) {
+    if (rank < 0 || rank > kLargestRank) {
       refuse(file,
              "its name does not say which rank it is of; name it by its rank (fr_rank3.json)");
       continue;
@@ -84,7 +84,7 @@ uint32_t WorldSize(const Dumps& dumps) {
   for (const auto& [rank, own] : dumps) {
     for (const ProcessGroup& group : own.dump.groups) {
       for (const uint32_t member : group.ranks) {
-        if (member <= kMaxRank) largest = std::max(largest, member);
+        if (member <= kLargestRank) largest = std::max(largest, member);
       }
     }
   }

@@ -18,8 +18,6 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using enum CollectiveOperation;
 
-constexpr int64_t kMs = kNsPerMs;
-
 // Rows of several ranks: rows[r] are those of rank r.
 std::vector<CollectiveBatch> Batches(std::vector<std::vector<CollectiveRecord>> rows,
                                      int64_t window = 0) {
@@ -54,14 +52,14 @@ TEST(CollectiveAlignment, TheLastStarterHasTheShortestKernel) {
   EXPECT_EQ(summary.window, TimeWindow(0));
   EXPECT_EQ(summary.operations, 2u);
   EXPECT_EQ(summary.incomplete, 0u);
-  EXPECT_EQ(summary.transfer_ns, 12 * kMs);
+  EXPECT_EQ(summary.transfer_ns, 12 * kNsPerMs);
   EXPECT_EQ(summary.bytes, 2'000u);
   EXPECT_EQ(summary.steps, 1u);
   ASSERT_EQ(summary.members.size(), 3u);
   EXPECT_EQ(summary.members[0], (MemberSummary{.rank = RankId(0),
                                                .count = 2,
-                                               .wait_ns = 58 * kMs,
-                                               .exposed_wait_ns = 58 * kMs,
+                                               .wait_ns = 58 * kNsPerMs,
+                                               .exposed_wait_ns = 58 * kNsPerMs,
                                                .late_steps = {},
                                                .blockers = {}}));
   EXPECT_EQ(summary.members[1], (MemberSummary{.rank = RankId(1),
@@ -69,11 +67,11 @@ TEST(CollectiveAlignment, TheLastStarterHasTheShortestKernel) {
                                                .wait_ns = 0,
                                                .exposed_wait_ns = 0,
                                                .last_count = 2,
-                                               .lateness_ns = 35 * kMs + 10 * kMs,
-                                               .caused_wait_ns = (40 + 35 + 18 + 10) * kMs,
+                                               .lateness_ns = 35 * kNsPerMs + 10 * kNsPerMs,
+                                               .caused_wait_ns = (40 + 35 + 18 + 10) * kNsPerMs,
                                                .late_steps = {0},
                                                .blockers = {}}));
-  EXPECT_EQ(summary.members[2].wait_ns, 45 * kMs);
+  EXPECT_EQ(summary.members[2].wait_ns, 45 * kNsPerMs);
   EXPECT_EQ(result.rows, (RowCounts{.aligned = 6}));
   EXPECT_THAT(result.carried, IsEmpty());
 }
@@ -81,13 +79,14 @@ TEST(CollectiveAlignment, TheLastStarterHasTheShortestKernel) {
 TEST(CollectiveAlignment, AWaitIsExposedOnlyWhereNothingElseRan) {
   std::vector<CollectiveBatch> batches =
       Batches({{RowOf(kAllReduce, 0, 50)}, {RowOf(kAllReduce, 0, 10)}, {RowOf(kAllReduce, 0, 30)}});
-  batches[0].records[0].exposed_ns = 5 * kMs;   // 40 ms of wait, 5 of them exposed
-  batches[2].records[0].exposed_ns = 25 * kMs;  // 20 ms of wait, all of them may have been exposed
+  batches[0].records[0].exposed_ns = 5 * kNsPerMs;  // 40 ms of wait, 5 of them exposed
+  batches[2].records[0].exposed_ns =
+      25 * kNsPerMs;  // 20 ms of wait, all of them may have been exposed
   const CollectiveSummary summary = Align(batches).summary;
-  EXPECT_EQ(summary.members[0].wait_ns, 40 * kMs);
-  EXPECT_EQ(summary.members[0].exposed_wait_ns, 5 * kMs);
-  EXPECT_EQ(summary.members[2].exposed_wait_ns, 20 * kMs);
-  EXPECT_EQ(summary.members[1].caused_wait_ns, 25 * kMs);
+  EXPECT_EQ(summary.members[0].wait_ns, 40 * kNsPerMs);
+  EXPECT_EQ(summary.members[0].exposed_wait_ns, 5 * kNsPerMs);
+  EXPECT_EQ(summary.members[2].exposed_wait_ns, 20 * kNsPerMs);
+  EXPECT_EQ(summary.members[1].caused_wait_ns, 25 * kNsPerMs);
 }
 
 TEST(CollectiveAlignment, WhenAllAreEqualNobodyIsLast) {
@@ -96,7 +95,7 @@ TEST(CollectiveAlignment, WhenAllAreEqualNobodyIsLast) {
                                                    {RowOf(kAllReduce, 0, 30)}}))
                                         .summary;
   EXPECT_EQ(summary.operations, 1u);
-  EXPECT_EQ(summary.transfer_ns, 30 * kMs);
+  EXPECT_EQ(summary.transfer_ns, 30 * kNsPerMs);
   for (const MemberSummary& member : summary.members)
     EXPECT_EQ(member,
               (MemberSummary{.rank = member.rank, .count = 1, .late_steps = {}, .blockers = {}}));
@@ -126,7 +125,7 @@ TEST(CollectiveAlignment, ATieStillCountsTheWaitsOfTheOthers) {
                                                    {RowOf(kAllReduce, 0, 10)},
                                                    {RowOf(kAllReduce, 0, 10)}}))
                                         .summary;
-  EXPECT_EQ(summary.members[0].wait_ns, 40 * kMs);
+  EXPECT_EQ(summary.members[0].wait_ns, 40 * kNsPerMs);
   EXPECT_EQ(summary.members[1].caused_wait_ns + summary.members[2].caused_wait_ns, 0);
 }
 
@@ -163,8 +162,8 @@ TEST(CollectiveAlignment, WhoEverybodyWaitedForInARootedOperationIsLate) {
                   {{RowOf(operation, 0, 1)}, {RowOf(operation, 0, 90)}, {RowOf(operation, 0, 91)}}))
             .summary;
     EXPECT_EQ(summary.members[0].last_count, 1u);
-    EXPECT_EQ(summary.members[0].lateness_ns, 89 * kMs);
-    EXPECT_EQ(summary.members[0].caused_wait_ns, (89 + 90) * kMs);
+    EXPECT_EQ(summary.members[0].lateness_ns, 89 * kNsPerMs);
+    EXPECT_EQ(summary.members[0].caused_wait_ns, (89 + 90) * kNsPerMs);
   }
 }
 
@@ -177,7 +176,7 @@ TEST(CollectiveAlignment, BlockersAreWhatTheLastOneRanBefore) {
   batches[1].predecessors = {{FunctionId(1), "sleep", "forward"}, {FunctionId(2), "gemm", ""}};
   const auto ran_before = [&](uint32_t rank, size_t row, uint32_t before, int64_t ms) {
     batches[rank].records[row].before = before;
-    batches[rank].records[row].before_ns = ms * kMs;
+    batches[rank].records[row].before_ns = ms * kNsPerMs;
   };
   ran_before(1, 0, 2, 41);
   ran_before(1, 1, 1, 21);
@@ -187,9 +186,10 @@ TEST(CollectiveAlignment, BlockersAreWhatTheLastOneRanBefore) {
   EXPECT_THAT(summary.members[0].blockers,
               IsEmpty());  // it came last once, and nothing is known of what it ran
   EXPECT_EQ(summary.members[0].last_count, 1u);
-  EXPECT_THAT(summary.members[1].blockers,
-              ElementsAre(Blocker{FunctionId(2), "gemm", "", 1, 40 * kMs, 41 * kMs},
-                          Blocker{FunctionId(1), "sleep", "forward", 2, 24 * kMs, 25 * kMs}));
+  EXPECT_THAT(
+      summary.members[1].blockers,
+      ElementsAre(Blocker{FunctionId(2), "gemm", "", 1, 40 * kNsPerMs, 41 * kNsPerMs},
+                  Blocker{FunctionId(1), "sleep", "forward", 2, 24 * kNsPerMs, 25 * kNsPerMs}));
 }
 
 TEST(CollectiveAlignment, OnlyTheWorstBlockersAreKept) {
@@ -250,7 +250,7 @@ TEST(CollectiveAlignment, WaitsAreThoseOfTheMembersThatReported) {
   EXPECT_EQ(result.summary.operations, 1u);
   EXPECT_EQ(result.summary.incomplete, 0u);
   ASSERT_EQ(result.summary.members.size(), 3u);
-  EXPECT_EQ(result.summary.members[1].caused_wait_ns, 80 * kMs);
+  EXPECT_EQ(result.summary.members[1].caused_wait_ns, 80 * kNsPerMs);
 }
 
 TEST(CollectiveAlignment, WhatAMemberNeverJoinedIsIncomplete) {
@@ -306,9 +306,9 @@ TEST(CollectiveAlignment, WhatLiesBehindTheEdgeOfAWindowIsCarriedOver) {
   const Alignment late = Align(second, early.carried);
   EXPECT_EQ(late.summary.window, TimeWindow(1));
   EXPECT_EQ(late.summary.operations, 1u);
-  EXPECT_EQ(late.summary.members[0].caused_wait_ns, 40 * kMs);
+  EXPECT_EQ(late.summary.members[0].caused_wait_ns, 40 * kNsPerMs);
   EXPECT_THAT(late.summary.members[0].blockers,
-              ElementsAre(Blocker{FunctionId(2), "gemm", "forward", 1, 40 * kMs, 0}));
+              ElementsAre(Blocker{FunctionId(2), "gemm", "forward", 1, 40 * kNsPerMs, 0}));
   EXPECT_EQ(late.rows, (RowCounts{.aligned = 2}));
 }
 
@@ -333,7 +333,7 @@ TEST(CollectiveAlignment, ASecondRowOfTheSameOperationIsADuplicate) {
   const auto batches =
       Batches({{RowOf(kAllReduce, 0, 50), RowOf(kAllReduce, 0, 1)}, {RowOf(kAllReduce, 0, 10)}});
   const Alignment result = Align(batches);
-  EXPECT_EQ(result.summary.members[1].caused_wait_ns, 40 * kMs);
+  EXPECT_EQ(result.summary.members[1].caused_wait_ns, 40 * kNsPerMs);
   EXPECT_EQ(result.rows, (RowCounts{.aligned = 2, .duplicate = 1}));
 }
 
@@ -347,9 +347,9 @@ TEST(CollectiveAlignment, APointToPointRingMeetsPairByPair) {
                                  PairRow(kRecv, 1, 1, 8), PairRow(kSend, 0, 1, 1)}});
   const Alignment result = Align(batches);
   EXPECT_THAT(result.summary.pairs,
-              ElementsAre(PairSummary{RankId(0), RankId(1), 2, 70 * kMs, 2 * kMs, 0},
-                          PairSummary{RankId(1), RankId(2), 2, 15 * kMs, 6 * kMs, 0},
-                          PairSummary{RankId(2), RankId(0), 2, 4 * kMs, 2 * kMs, 0}));
+              ElementsAre(PairSummary{RankId(0), RankId(1), 2, 70 * kNsPerMs, 2 * kNsPerMs, 0},
+                          PairSummary{RankId(1), RankId(2), 2, 15 * kNsPerMs, 6 * kNsPerMs, 0},
+                          PairSummary{RankId(2), RankId(0), 2, 4 * kNsPerMs, 2 * kNsPerMs, 0}));
   EXPECT_EQ(result.summary.operations, 0u);  // collectives only
   EXPECT_EQ(result.rows, (RowCounts{.aligned = 12}));
 }
@@ -358,15 +358,15 @@ TEST(CollectiveAlignment, ASendWithoutItsReceiveWaitsOneWindowForIt) {
   const Alignment first = Align(
       Batches({{PairRow(kSend, 1, 0, 1), PairRow(kSend, 1, 1, 2)}, {PairRow(kRecv, 0, 0, 5)}}));
   EXPECT_THAT(first.summary.pairs,
-              ElementsAre(PairSummary{RankId(0), RankId(1), 1, 5 * kMs, 1 * kMs, 0}));
+              ElementsAre(PairSummary{RankId(0), RankId(1), 1, 5 * kNsPerMs, 1 * kNsPerMs, 0}));
   EXPECT_EQ(first.rows, (RowCounts{.aligned = 2, .carried = 1}));
 
   const Alignment met = Align(Batches({{}, {PairRow(kRecv, 0, 1, 6)}}, 1), first.carried);
   EXPECT_THAT(met.summary.pairs,
-              ElementsAre(PairSummary{RankId(0), RankId(1), 1, 6 * kMs, 2 * kMs, 0}));
+              ElementsAre(PairSummary{RankId(0), RankId(1), 1, 6 * kNsPerMs, 2 * kNsPerMs, 0}));
   const Alignment never = Align(Batches({{}, {}}, 1), first.carried);
   EXPECT_THAT(never.summary.pairs,
-              ElementsAre(PairSummary{RankId(0), RankId(1), 0, 0, 2 * kMs, 1}));
+              ElementsAre(PairSummary{RankId(0), RankId(1), 0, 0, 2 * kNsPerMs, 1}));
   EXPECT_EQ(never.rows, (RowCounts{.incomplete = 1}));
   const Alignment lost = Align(Batches({{}, {PairRow(kRecv, 0, 2, 6)}}, 1), first.carried);
   EXPECT_EQ(lost.rows, (RowCounts{.unobserved = 1, .carried = 1}));
@@ -377,7 +377,7 @@ TEST(CollectiveAlignment, APeerlessOrRepeatedPointToPointRowMeetsNothing) {
       Align(Batches({{PairRow(kSend, 1, 0, 1), PairRow(kSend, 1, 0, 9), RowOf(kSend, 0, 1)},
                      {PairRow(kRecv, 0, 0, 5)}}));
   EXPECT_THAT(result.summary.pairs,
-              ElementsAre(PairSummary{RankId(0), RankId(1), 1, 5 * kMs, 1 * kMs, 0}));
+              ElementsAre(PairSummary{RankId(0), RankId(1), 1, 5 * kNsPerMs, 1 * kNsPerMs, 0}));
   EXPECT_EQ(result.rows, (RowCounts{.aligned = 2, .unobserved = 1, .duplicate = 1}));
 }
 

@@ -17,17 +17,8 @@ using testing::AppendAll;
 using testing::DistinctValues;
 using ::testing::ElementsAre;
 using testing::ReadTopic;
-using testing::Repeats;
 using testing::SortedValues;
-using testing::WindowSum;
-
-// Two stages that sum: by key, then what the first says by the same key, as if it were input.
-Topology TwoStages() {
-  return Topology(
-      {{"first", Topic::kEvents, [] { return std::make_unique<WindowSum>(Topic::kPatterns); }},
-       {"second", Topic::kPatterns,
-        [] { return std::make_unique<WindowSum>(Topic::kFindings, Repeats::kIgnore); }}});
-}
+using testing::TwoSums;
 
 std::vector<ProducerRecord> Input() {
   std::vector<ProducerRecord> records;
@@ -65,7 +56,7 @@ void Prepare(Log& log, int32_t partitions) {
 }
 
 TEST(BoundedRun, RunsEveryStageToItsEnd) {
-  const Topology topology = TwoStages();
+  const Topology topology = TwoSums();
   for (const int32_t partitions : {1, 3, 8}) {
     MemoryLog log;
     InMemoryStore store;
@@ -83,7 +74,7 @@ TEST(BoundedRun, RunsEveryStageToItsEnd) {
 }
 
 TEST(BoundedRun, AnEmptyInputEnds) {
-  const Topology topology = TwoStages();
+  const Topology topology = TwoSums();
   MemoryLog log;
   InMemoryStore store;
   Prepare(log, 2);
@@ -92,14 +83,14 @@ TEST(BoundedRun, AnEmptyInputEnds) {
 }
 
 TEST(BoundedRun, MissingTopicsAreAnError) {
-  const Topology topology = TwoStages();
+  const Topology topology = TwoSums();
   MemoryLog log;
   InMemoryStore store;
   EXPECT_EQ(BoundedRun(log, store, topology, {}).Run().code(), absl::StatusCode::kNotFound);
 }
 
 TEST(BoundedRun, ACrashAfterAnyStepChangesNothing) {
-  const Topology topology = TwoStages();
+  const Topology topology = TwoSums();
   const BoundedRunOptions options{.poll_records_max = 7, .commit_records_max = 20};
   int steps = 0;
   for (int crash_after = 0;; ++crash_after) {
@@ -133,7 +124,7 @@ TEST(BoundedRun, ACrashAfterAnyStepChangesNothing) {
 }
 
 TEST(BoundedRun, ACrashAfterEveryStepStillEnds) {
-  const Topology topology = TwoStages();
+  const Topology topology = TwoSums();
   const BoundedRunOptions options{.poll_records_max = 64, .commit_records_max = 1};
   MemoryLog log;
   InMemoryStore store;
@@ -149,7 +140,7 @@ TEST(BoundedRun, ACrashAfterEveryStepStillEnds) {
 }
 
 TEST(Topology, FindsItsStages) {
-  const Topology topology = TwoStages();
+  const Topology topology = TwoSums();
   ASSERT_NE(topology.Find("second"), nullptr);
   EXPECT_EQ(topology.Find("second")->input, Topic::kPatterns);
   EXPECT_EQ(topology.Find("third"), nullptr);

@@ -17,17 +17,9 @@ using testing::AppendAll;
 using testing::DistinctValues;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::Repeats;
-using testing::WindowSum;
+using testing::TwoSums;
 
 constexpr std::chrono::seconds kDeadline{60};
-
-Topology TwoStages() {
-  return Topology(
-      {{"first", Topic::kEvents, [] { return std::make_unique<WindowSum>(Topic::kPatterns); }},
-       {"second", Topic::kPatterns,
-        [] { return std::make_unique<WindowSum>(Topic::kFindings, Repeats::kIgnore); }}});
-}
 
 class StageThreadsTest : public ::testing::Test {
  protected:
@@ -60,7 +52,7 @@ class StageThreadsTest : public ::testing::Test {
 };
 
 TEST_F(StageThreadsTest, RunsAllStagesUntilStopped) {
-  StageThreads threads(log_, store_, TwoStages(), {}, options_);
+  StageThreads threads(log_, store_, TwoSums(), {}, options_);
   ASSERT_TRUE(threads.Start().ok());
   Send({"a:1:5", "a:2:6", "a:3:7"});
   EXPECT_TRUE(Says("eroica.findings", {"a:1:5"}));
@@ -72,20 +64,20 @@ TEST_F(StageThreadsTest, RunsAllStagesUntilStopped) {
 
 TEST_F(StageThreadsTest, GoesOnAfterARestart) {
   for (int window = 10; window < 16; ++window) {
-    StageThreads threads(log_, store_, TwoStages(), {}, options_);
+    StageThreads threads(log_, store_, TwoSums(), {}, options_);
     ASSERT_TRUE(threads.Start().ok());
     Send({"a:" + std::to_string(window) + ":1"});
     ASSERT_TRUE(threads.Stop().ok());
   }
   Send({"a:16:1"});
-  StageThreads threads(log_, store_, TwoStages(), {}, options_);
+  StageThreads threads(log_, store_, TwoSums(), {}, options_);
   ASSERT_TRUE(threads.Start().ok());
   EXPECT_TRUE(Says("eroica.findings", {"a:10:1", "a:11:1", "a:12:1", "a:13:1", "a:14:1"}));
 }
 
 TEST_F(StageThreadsTest, RunsOnlyItsRoles) {
   Send({"a:1:5", "a:2:6", "a:3:7"});
-  StageThreads threads(log_, store_, TwoStages(), {"first"}, options_);
+  StageThreads threads(log_, store_, TwoSums(), {"first"}, options_);
   ASSERT_TRUE(threads.Start().ok());
   EXPECT_TRUE(Says("eroica.patterns", {"a:1:5", "a:2:6"}));
   ASSERT_TRUE(threads.Stop().ok());
@@ -94,13 +86,13 @@ TEST_F(StageThreadsTest, RunsOnlyItsRoles) {
 }
 
 TEST_F(StageThreadsTest, RefusesAnUnknownRole) {
-  StageThreads threads(log_, store_, TwoStages(), {"third"}, options_);
+  StageThreads threads(log_, store_, TwoSums(), {"third"}, options_);
   EXPECT_EQ(threads.Start().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(StageThreadsTest, AnErrorOfOneStageEndsAllAndIsTold) {
   Send({"a:1:5", "fail"});
-  StageThreads threads(log_, store_, TwoStages(), {}, options_);
+  StageThreads threads(log_, store_, TwoSums(), {}, options_);
   ASSERT_TRUE(threads.Start().ok());
   const absl::Status status = threads.Wait();
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
@@ -110,7 +102,7 @@ TEST_F(StageThreadsTest, AnErrorOfOneStageEndsAllAndIsTold) {
 }
 
 TEST_F(StageThreadsTest, RequestStopEndsTheWait) {
-  StageThreads threads(log_, store_, TwoStages(), {}, options_);
+  StageThreads threads(log_, store_, TwoSums(), {}, options_);
   ASSERT_TRUE(threads.Start().ok());
   std::jthread other([&] { threads.RequestStop(); });
   EXPECT_TRUE(threads.Wait().ok());
@@ -119,7 +111,7 @@ TEST_F(StageThreadsTest, RequestStopEndsTheWait) {
 TEST_F(StageThreadsTest, LaterStagesWaitLongerForSilence) {
   options_.thread.idle_timeout = milliseconds(50);
   Send({"a:1:5"});
-  StageThreads threads(log_, store_, TwoStages(), {}, options_);
+  StageThreads threads(log_, store_, TwoSums(), {}, options_);
   ASSERT_TRUE(threads.Start().ok());
   EXPECT_TRUE(Says("eroica.findings", {"a:1:5"}));
 }

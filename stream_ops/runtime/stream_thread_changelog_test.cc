@@ -164,14 +164,14 @@ TEST_P(StreamThreadChangelogTest, ARestartReadsOnlyWhatItsStoreHasNot) {
 }
 
 TEST_P(StreamThreadChangelogTest, TheCommitOfAStoreThatFailedIsFoundInTheChangelog) {
-  class FailingStore : public InMemoryStore {
+  class LostDiskStore : public InMemoryStore {
    public:
     absl::Status Write(const StateChanges& changes) override {
       return fails ? absl::DataLossError("disk gone") : InMemoryStore::Write(changes);
     }
     bool fails = false;
   };
-  FailingStore first;
+  LostDiskStore first;
   auto node = NewNode(first);
   StepFor(*node, milliseconds(300));  // has the partitions
   Send({"a:1:5", "a:2:6"});

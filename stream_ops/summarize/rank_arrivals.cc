@@ -9,8 +9,6 @@
 namespace eroica {
 namespace {
 
-constexpr int64_t kAlways = std::numeric_limits<int64_t>::max();
-
 // Those that come with reports of progress speak of the standstill, and of no window.
 std::span<const ConnectionSample> ConnectionsOfWindows(const EventBatch& batch) {
   return batch.progress.empty() ? std::span<const ConnectionSample>(batch.connections)
@@ -18,7 +16,7 @@ std::span<const ConnectionSample> ConnectionsOfWindows(const EventBatch& batch) 
 }
 
 int64_t EarliestTime(const EventBatch& batch) {
-  int64_t time_ns = kAlways;
+  int64_t time_ns = kNeverReached;
   if (batch.intervals.size() > 0) time_ns = batch.intervals.start_ns.front();
   if (!batch.marks.empty()) time_ns = std::min(time_ns, batch.marks.front().time_ns);
   if (!batch.samples.empty()) time_ns = std::min(time_ns, batch.samples.front().time_ns);
@@ -161,7 +159,7 @@ void RankWindows::Learn(const EventBatch& batch) {
     TakeIn(batch.identity, successor_->identity);
     successor_->since_ns = std::min(successor_->since_ns, EarliestTime(batch));
   } else if (const int64_t since_ns = EarliestTime(batch);
-             since_ns != kAlways && since_ns >= progress_.closed_until_ns) {
+             since_ns != kNeverReached && since_ns >= progress_.closed_until_ns) {
     if (successor_ && since_ns <= successor_->since_ns)
       return;  // one in between, of which nothing will be told
     successor_ = Successor{.identity = SuccessorOf(known, batch.identity), .since_ns = since_ns};

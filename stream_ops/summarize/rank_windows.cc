@@ -11,8 +11,6 @@
 namespace eroica {
 namespace {
 
-constexpr int64_t kAlways = std::numeric_limits<int64_t>::max();
-
 // Of the window behind this one; a step that no rank can be in where there is none.
 int64_t FirstStepBehind(const StepWindows& windows, int64_t index) {
   return index < kEndOfTimeNs / windows.size ? windows.FirstStepOf(index + 1) : kEndOfTimeNs + 1;
@@ -107,7 +105,7 @@ bool RankWindows::TakeStepWindow(Close close, int64_t offset, ClosedRankWindow* 
       // While records come again after a restart the watermark is ahead of what has come again: the
       // steps may be in the next record.
       const bool replaying = close == Close::kPassed && offset <= replayed_until_;
-      if (!replaying) DropOutsideSteps(close == Close::kPassed ? watermark_ns() : kAlways);
+      if (!replaying) DropOutsideSteps(close == Close::kPassed ? watermark_ns() : kNeverReached);
       return false;
     }
     const int64_t index = windows.IndexOf(first->id);
@@ -117,7 +115,7 @@ bool RankWindows::TakeStepWindow(Close close, int64_t offset, ClosedRankWindow* 
     }
     auto next = steps_.FirstFrom(FirstStepBehind(windows, index));
     if (!next && next_run) next = {.id = 0, .time_ns = successor_->since_ns};
-    const int64_t until_ns = next ? next->time_ns : kAlways;
+    const int64_t until_ns = next ? next->time_ns : kNeverReached;
     std::vector<StepSpan> steps = steps_.Resolve(progress_.closed_until_ns, until_ns);
     // The last step may end with the telemetry, but only where that is whole: else it was cut, and
     // how long it took nobody knows.
@@ -180,7 +178,7 @@ void RankWindows::TakeOver() {
 
 void RankWindows::TakeIntervals(int64_t until_ns, ClosedRankWindow* out) {
   std::vector<Interval> carried;
-  int64_t carried_offset = carried_.empty() ? kAlways : carried_offset_;
+  int64_t carried_offset = carried_.empty() ? kNeverReached : carried_offset_;
   const auto take = [&](const Interval& interval) {
     out->intervals.push_back(interval);
     if (interval.end_ns <= until_ns) return false;
@@ -188,7 +186,7 @@ void RankWindows::TakeIntervals(int64_t until_ns, ClosedRankWindow* out) {
     return true;
   };
   for (const Interval& interval : carried_) take(interval);
-  if (carried.empty()) carried_offset = kAlways;
+  if (carried.empty()) carried_offset = kNeverReached;
   for (EventChunk& chunk : chunks_) {
     const size_t before = chunk.taken;
     for (; !chunk.drained() && chunk.next_start_ns() < until_ns; ++chunk.taken) {
@@ -302,7 +300,7 @@ void RankWindows::TakeConnections(int64_t until_ns, ClosedRankWindow* out) {
 
 // Without steps ahead nothing before the moment can belong to one any more.
 void RankWindows::DropOutsideSteps(int64_t until_ns) {
-  if (until_ns != kAlways && !steps_.empty()) return;
+  if (until_ns != kNeverReached && !steps_.empty()) return;
   for (EventChunk& chunk : chunks_) {
     if (chunk.last_time_ns >= until_ns) continue;
     shared_->probe.events_outside += chunk.intervals.size() - chunk.taken;
@@ -399,12 +397,12 @@ bool RankWindows::AllBatchesSeen() const {
 
 void RankWindows::Finish(int64_t offset) {
   Completeness unused;
-  Release(kAlways, &unused);
+  Release(kNeverReached, &unused);
   progress_.closed_until_ns = std::max(progress_.closed_until_ns, progress_.max_event_ns + 1);
   progress_.closed_at_offset = offset;
   progress_.finished = true;
   late_ = 0;  // no window follows that could say so; the probe has
-  steps_.ForgetBefore(kAlways);
+  steps_.ForgetBefore(kNeverReached);
 }
 
 void RankWindows::Skip(int64_t index) {

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -31,6 +32,9 @@
 #include "stream_ops/summarize/summarize_probe.h"
 
 namespace eroica {
+
+// A time or an offset that nothing reaches.
+inline constexpr int64_t kNeverReached = std::numeric_limits<int64_t>::max();
 
 // What a window held when it closed.
 struct ClosedRankWindow {

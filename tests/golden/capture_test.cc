@@ -35,7 +35,7 @@ const JobOptions kSlow{.ranks = 12, .fault = JobFault::kSlowKernel, .culprit = 7
 const JobOptions kSlowReader{
     .ranks = 8, .fault = JobFault::kSlowPython, .culprit = 2, .factor = 0.4};
 
-class Kept final : public BatchSink {
+class KeptBatches final : public BatchSink {
  public:
   absl::Status Write(const EventBatch& batch) override {
     batches.push_back(batch);
@@ -87,7 +87,7 @@ std::vector<EventBatch> AsChromeTraces(const std::vector<EventBatch>& batches,
   EXPECT_TRUE(writer.ok()) << writer.status();
   for (const EventBatch& batch : batches) EXPECT_TRUE((*writer)->Write(batch).ok());
   EXPECT_TRUE((*writer)->Finish().ok());
-  Kept kept;
+  KeptBatches kept;
   ImportOptions options;
   options.job = batches.front().identity.job;
   options.window_steps = batches.front().identity.window_steps;

@@ -31,15 +31,15 @@ struct Expected {
   double tolerance_ms = 0;
 };
 
-struct Truth {
+struct TruthOfTrace {
   std::string job;
   // by culprit; none: a healthy job, or one that cannot support a finding
   std::vector<Expected> findings;
 };
 
-void PrintTo(const Truth& truth, std::ostream* out) { *out << truth.job; }
+void PrintTo(const TruthOfTrace& truth, std::ostream* out) { *out << truth.job; }
 
-std::vector<Truth> Truths() {
+std::vector<TruthOfTrace> Truths() {
   return {
       {"dlrm", {{"slow_rank", "late_arrival", 7, "", 7, 8.5, 1.5}}},
       {"stage_imbalance", {{"imbalance", "stage", -1, "compute", 6, 530, 60}}},
@@ -99,7 +99,7 @@ void ExpectFinding(const json& finding, const Expected& expected) {
   }
 }
 
-class TraceTruth : public ::testing::TestWithParam<Truth> {
+class TraceTruth : public ::testing::TestWithParam<TruthOfTrace> {
  protected:
   std::vector<json> Diagnose() {
     for (const TraceJob& job : TraceJobs()) {

@@ -7,7 +7,6 @@
 namespace eroica {
 namespace {
 
-constexpr size_t kJobCharactersMax = 1'024;
 constexpr size_t kReplayCharactersMax = 256;
 
 // The names of an enum of which all values from 0 to count - 1 are known.

@@ -22,7 +22,6 @@ std::string_view ToString(ReplayState state) {
 
 namespace {
 
-constexpr size_t kJobCharactersMax = 1'024;
 constexpr size_t kOptionsMax = 32;
 
 Json TimeOrNull(const std::optional<int64_t>& time_ms) {

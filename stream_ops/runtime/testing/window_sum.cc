@@ -77,4 +77,11 @@ void WindowSum::CloseWindowsOf(const std::string& key, int64_t before) {
   }
 }
 
+Topology TwoSums() {
+  return Topology(
+      {{"first", Topic::kEvents, [] { return std::make_unique<WindowSum>(Topic::kPatterns); }},
+       {"second", Topic::kPatterns,
+        [] { return std::make_unique<WindowSum>(Topic::kFindings, Repeats::kIgnore); }}});
+}
+
 }  // namespace eroica::testing

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "stream_ops/processor.h"
+#include "stream_ops/runtime/topology.h"
 
 namespace eroica::testing {
 
@@ -47,5 +48,8 @@ class WindowSum : public Processor {
   std::map<std::string, int64_t> closed_;  // key -> last closed window
   std::map<std::pair<std::string, int64_t>, Open> open_;
 };
+
+// Two stages that sum: by key, then what the first says by the same key, as if it were input.
+Topology TwoSums();
 
 }  // namespace eroica::testing

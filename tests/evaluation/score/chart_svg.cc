@@ -16,7 +16,7 @@ namespace {
 constexpr double kWidth = 860;
 constexpr double kHeight = 430;
 constexpr double kLeft = 70;
-constexpr double kRight = 210;  // the legend stands there
+constexpr double kLegendWidth = 210;  // the legend stands there
 constexpr double kTop = 46;
 constexpr double kBottom = 62;
 constexpr double kLegendLine = 20;
@@ -72,7 +72,7 @@ class Drawing {
     const double inside = std::clamp(value, low, high);
     const double share = chart_.logarithmic_x ? std::log(inside / low) / std::log(high / low)
                                               : (inside - low) / (high - low);
-    return kLeft + share * (kWidth - kLeft - kRight);
+    return kLeft + share * (kWidth - kLeft - kLegendWidth);
   }
   double Y(double value) const {
     const double low = chart_.y_ticks.front().value;
@@ -130,7 +130,7 @@ class Drawing {
           "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"{}/>\n", path,
           color, dash);
     const double y = top_ + kTop + kLegendLine * static_cast<double>(index);
-    const double x = kWidth - kRight + 18;
+    const double x = kWidth - kLegendWidth + 18;
     svg += points +
            Line(x, y, x + 22, y, fmt::format("stroke=\"{}\" stroke-width=\"2\"{}", color, dash)) +
            Text(x + 30, y + 4, "start", series.name);

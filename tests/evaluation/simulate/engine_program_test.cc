@@ -12,7 +12,7 @@
 namespace eroica::simulate {
 namespace {
 
-std::vector<ParallelLayout> Layouts() {
+std::vector<ParallelLayout> ProgramLayouts() {
   return {
       {},
       {.data = 4},
@@ -46,7 +46,7 @@ EngineHarness HarnessOf(const ParallelLayout& layout) {
 }
 
 TEST(EngineProgram, WithAFreeFabricStepsTakeTheIdealTime) {
-  for (const ParallelLayout& layout : Layouts()) {
+  for (const ParallelLayout& layout : ProgramLayouts()) {
     EngineHarness harness = HarnessOf(layout);
     harness.job.fabric = {.nvlink = 100'000, .nic = 100'000, .pcie = 100'000, .hop_latency_ns = 0};
     harness.job.workload.activation_bytes = 1'000;
@@ -65,7 +65,7 @@ TEST(EngineProgram, WithAFreeFabricStepsTakeTheIdealTime) {
 }
 
 TEST(EngineProgram, WithARealFabricStepsTakeLongerAndEnd) {
-  for (const ParallelLayout& layout : Layouts()) {
+  for (const ParallelLayout& layout : ProgramLayouts()) {
     EngineHarness harness = HarnessOf(layout);
     const EngineRun run = harness.Run();
     const auto ideal_ns = IdealStepTime(harness.job, harness.programs);
