@@ -47,7 +47,10 @@ void Compare(std::span<LinkCell> alike) {
 
 // The kind of a cell's communicator: its size, and its description where others share it. Where the
 // communicator is not known, the sizes of those that both ends are in: what two ranks exchange in
-// another group takes other rings. Numbers, equal where these are.
+// another group takes other rings. Where no summary of the communicator has come (the window could
+// not wait for all of them, or nobody reports any), the number of ranks that list it and the
+// channels that it takes: a pipeline's activations are not compared with its embeddings. Numbers,
+// equal where these are.
 class CommunicatorKinds {
  public:
   explicit CommunicatorKinds(const CrossRankView& view) : view_(view) {
@@ -59,6 +62,8 @@ class CommunicatorKinds {
   }
   uint32_t Of(const LinkCell& cell) const {
     if (cell.communicator == CommId{}) return NumberOf({SharedSizes(cell), ""});
+    if (!known_.contains(cell.communicator))
+      return NumberOf({{Listed(cell.communicator), cell.channels}, "?"});
     const auto [kind, fresh] = kinds_.try_emplace(cell.communicator, 0);
     if (fresh) kind->second = KindOf(cell.communicator);
     return kind->second;
@@ -80,10 +85,18 @@ class CommunicatorKinds {
   }
 
   uint32_t KindOf(CommId communicator) const {
-    const auto known = known_.find(communicator);
-    if (known == known_.end()) return NumberOf({{0}, "?"});
-    const auto& [size, description] = known->second;
-    return NumberOf({{size}, "of " + (described_.at(known->second) > 1 ? description : "")});
+    const auto& kind = known_.at(communicator);
+    return NumberOf({{kind.first}, "of " + (described_.at(kind) > 1 ? kind.second : "")});
+  }
+
+  // Ranks that list the communicator. Most views need it of none.
+  size_t Listed(CommId communicator) const {
+    if (listed_.empty()) {
+      for (const RankView& rank : view_.ranks()) {
+        for (const CommId listed : rank.batch->communicators) ++listed_[listed];
+      }
+    }
+    return listed_[communicator];
   }
 
   std::vector<CommId> Shared(const LinkCell& cell) const {
@@ -98,7 +111,7 @@ class CommunicatorKinds {
     std::vector<size_t> sizes;
     for (const CommId communicator : Shared(cell)) {
       const auto known = known_.find(communicator);
-      sizes.push_back(known == known_.end() ? 0 : known->second.first);
+      sizes.push_back(known == known_.end() ? Listed(communicator) : known->second.first);
     }
     std::sort(sizes.begin(), sizes.end());
     return sizes;
@@ -109,6 +122,7 @@ class CommunicatorKinds {
   std::map<std::pair<size_t, std::string>, size_t> described_;  // communicators
   std::set<CommId> moving_;                                     // that have moved data
   mutable std::map<Kind, uint32_t> numbers_;
+  mutable std::unordered_map<CommId, size_t> listed_;   // of all, once one is asked for
   mutable std::unordered_map<CommId, uint32_t> kinds_;  // of those that were asked for
 };
 
