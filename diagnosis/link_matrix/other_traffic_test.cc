@@ -100,8 +100,8 @@ TEST(OtherTraffic, ChannelsShareAPort) {
   EXPECT_THAT(Pipeline(kNic).Evaluate(), IsEmpty()) << "each is an eighth as fast";
 }
 
-// As in a window that could not wait for them. 2,560 connections of a job of 10,240 ranks were called
-// slow so.
+// As in a window that could not wait for them: 2,560 connections of a job of 10,240 ranks were
+// called slow.
 TEST(OtherTraffic, WithoutSummariesEmbeddingsAreNotComparedWithActivations) {
   EXPECT_THAT(Pipeline(kNic).ForgetSummaries().Evaluate(), IsEmpty());
 }

@@ -50,6 +50,8 @@ constexpr std::array<MetricDeclaration, kMetricCount> kTable = {{
     {"eroica_events_total", kCounter, "outcome",
      "Events of the windows that the node diagnosed: used, late, lost, sampled, outside of steps"},
     {"eroica_windows_diagnosed_total", kCounter, "", "Windows that the node diagnosed"},
+    {"eroica_windows_diagnosed_early_total", kCounter, "",
+     "Of these, before all ranks and communicators had come: diagnose.memory_mib was full"},
     {"eroica_window_to_finding_seconds", MetricKind::kHistogram, "",
      "From the newest event of a window to its diagnosis and findings"},
     {"eroica_watermark_timestamp_seconds", kGauge, "",

@@ -47,6 +47,7 @@ enum class Metric : uint8_t {
   kKafkaRoundTrip,
   kEvents,
   kWindows,
+  kWindowsEarly,
   kWindowToFinding,
   kWatermark,
   kJobs,

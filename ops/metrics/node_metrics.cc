@@ -143,6 +143,7 @@ void AddBoard(const JobBoard& board, Exposition& out) {
   out.Add(Metric::kEvents, Number(events.sampled), {{"outcome", "sampled"}});
   out.Add(Metric::kEvents, Number(events.outside), {{"outcome", "outside"}});
   out.Add(Metric::kWindows, Number(counts.windows));
+  out.Add(Metric::kWindowsEarly, Number(counts.windows_early));
   out.Add(Metric::kWindowToFinding, counts.latency);
   constexpr double kMsPerSecond = 1'000;
   out.Add(Metric::kWatermark, static_cast<double>(counts.newest_ms) / kMsPerSecond);

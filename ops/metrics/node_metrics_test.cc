@@ -51,6 +51,7 @@ TEST_F(NodeMetricsTest, ShowsWhatTheNodeCounted) {
   EXPECT_THAT(text, HasSubstr("eroica_findings_open{kind=\"slow_rank\",severity=\"major\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("eroica_findings_open{kind=\"hang\",severity=\"critical\"} 0\n"));
   EXPECT_THAT(text, HasSubstr("eroica_windows_diagnosed_total 3\n"));
+  EXPECT_THAT(text, HasSubstr("eroica_windows_diagnosed_early_total 0\n"));
   EXPECT_THAT(text, HasSubstr("eroica_events_total{outcome=\"used\"} 12000\n"));
   EXPECT_THAT(text, HasSubstr("eroica_jobs{state=\"running\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("eroica_http_responses_total{code=\"404\"} 1\n"));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -41,6 +42,18 @@ bool ChangesSize(const CrossRankView& view, std::span<const RankTimes> past) {
            rank.batch->steps.back().id > last_word;
   };
   return last_word >= 0 && std::ranges::any_of(view.ranks(), goes_on);
+}
+
+// The caveat of a window that could not wait for everybody.
+std::string WhatHadNotCome(const CrossRankView& view) {
+  std::set<CommId> communicators;
+  for (const RankView& rank : view.ranks())
+    communicators.insert(rank.batch->communicators.begin(), rank.batch->communicators.end());
+  return fmt::format(
+      "The window was diagnosed early, as diagnose.memory_mib was full: {} of {} ranks and the "
+      "collectives of {} of {} communicators had come.",
+      view.ranks().size(), view.world_size(), view.summaries().size(),
+      std::max(communicators.size(), view.summaries().size()));
 }
 
 }  // namespace
@@ -202,10 +215,11 @@ void DiagnoseProcessor::DiagnoseHangs(const JobId& id, DiagnosedJob& job, bool e
   }
 }
 
-void DiagnoseProcessor::DiagnoseOldest(const JobId& id, DiagnosedJob& job) {
+void DiagnoseProcessor::DiagnoseOldest(const JobId& id, DiagnosedJob& job, WindowEnd end) {
   const WindowId oldest = *job.windows.Oldest();
-  if (job.windows.OldestComplete() != oldest) ++probe_.windows_incomplete;
-  Diagnose(id, job, oldest);
+  const bool complete = job.windows.OldestComplete() == oldest;
+  if (!complete) ++probe_.windows_incomplete;
+  Diagnose(id, job, oldest, complete ? WindowEnd::kComplete : end);
 }
 
 void DiagnoseProcessor::KeepWithinMemory(DiagnosedJob& job, WindowId window, uint64_t bytes) {
@@ -218,13 +232,13 @@ void DiagnoseProcessor::KeepWithinMemory(DiagnosedJob& job, WindowId window, uin
     const auto largest =
         std::ranges::max_element(jobs_, {}, [](const auto& entry) { return entry.second->bytes; });
     if (largest->second->windows.open() == 0) return;
-    DiagnoseOldest(largest->first, *largest->second);
+    DiagnoseOldest(largest->first, *largest->second, WindowEnd::kMemoryFull);
   }
 }
 
 void DiagnoseProcessor::CloseComplete(const JobId& id, DiagnosedJob& job) {
   while (const std::optional<WindowId> complete = job.windows.OldestComplete())
-    Diagnose(id, job, *complete);
+    Diagnose(id, job, *complete, WindowEnd::kComplete);
 }
 
 absl::Status DiagnoseProcessor::ForgetJobs() {
@@ -265,12 +279,13 @@ absl::Status DiagnoseProcessor::Punctuate(PunctuationType type) {
   }
   for (auto& [id, job] : jobs_) {
     DiagnoseHangs(id, *job, true);
-    while (job->windows.open() > 0) DiagnoseOldest(id, *job);
+    while (job->windows.open() > 0) DiagnoseOldest(id, *job, WindowEnd::kNothingComes);
   }
   return absl::OkStatus();
 }
 
-void DiagnoseProcessor::Diagnose(const JobId& id, DiagnosedJob& job, WindowId window_id) {
+void DiagnoseProcessor::Diagnose(const JobId& id, DiagnosedJob& job, WindowId window_id,
+                                 WindowEnd end) {
   if (job.windows.BeginsRun(window_id)) ForgetRunBefore(id, job, context_->changes());
   JobWindow window = job.windows.Close(window_id);
   if (const auto held = job.window_bytes.extract(window_id)) {
@@ -291,6 +306,9 @@ void DiagnoseProcessor::Diagnose(const JobId& id, DiagnosedJob& job, WindowId wi
   const CrossRankView view(batches, summaries, job.history.Past(window_id.first));
   ++probe_.windows_diagnosed;
   std::vector<Finding> findings = FindingsOf(id, view, job);
+  if (end == WindowEnd::kMemoryFull) {
+    for (Finding& finding : findings) finding.caveats.push_back(WhatHadNotCome(view));
+  }
   if (suppressed.all() > 0) {
     for (Finding& finding : findings)
       finding.caveats.push_back(
@@ -311,6 +329,7 @@ void DiagnoseProcessor::Diagnose(const JobId& id, DiagnosedJob& job, WindowId wi
   }
   WindowSummary summary = SummarizeWindow(view, suppressed, window.timestamp_ms);
   summary.finding_ids = std::move(finding_ids);
+  summary.early = end == WindowEnd::kMemoryFull;
   Show(id, view, std::move(summary));
   if (IsLastOfJob(view) && !job.windows.Oldest()) ages_.End(id);
 }

@@ -85,7 +85,10 @@ class DiagnoseProcessor final : public Processor {
  private:
   // The job as the store has it when it is first met.
   absl::StatusOr<DiagnosedJob*> FindJob(const JobId& id);
-  void DiagnoseOldest(const JobId& id, DiagnosedJob& job);
+  // Why a window waits no longer.
+  enum class WindowEnd : uint8_t { kComplete, kNothingComes, kMemoryFull };
+  // end: where the window is not complete.
+  void DiagnoseOldest(const JobId& id, DiagnosedJob& job, WindowEnd end);
   // After a record of so many bytes was added to this window.
   void KeepWithinMemory(DiagnosedJob& job, WindowId window, uint64_t bytes);
   // What follows from a run that has begun since this one was the newest.
@@ -103,7 +106,7 @@ class DiagnoseProcessor final : public Processor {
   absl::Status DeadLetter(DropReason reason);
   void DiagnoseHangs(const JobId& id, DiagnosedJob& job, bool end);
   void CloseComplete(const JobId& id, DiagnosedJob& job);
-  void Diagnose(const JobId& id, DiagnosedJob& job, WindowId window_id);
+  void Diagnose(const JobId& id, DiagnosedJob& job, WindowId window_id, WindowEnd end);
   // The window in the job's row, and on the board.
   void Show(const JobId& id, const CrossRankView& view, WindowSummary summary);
   std::vector<Finding> FindingsOf(const JobId& id, const CrossRankView& view, DiagnosedJob& job);

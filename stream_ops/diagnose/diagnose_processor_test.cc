@@ -18,8 +18,11 @@
 namespace eroica {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 // What a task gives a processor, with everything in the open.
@@ -153,8 +156,15 @@ TEST_F(DiagnoseProcessorTest, BeyondItsMemoryTheOldestWindowIsDiagnosedWithWhatI
   EXPECT_GT(processor_.probe().windows_incomplete, 20u);
   EXPECT_LT(processor_.probe().windows_incomplete, 40u);
   EXPECT_GT(pool->bytes(), 0u);
+  ASSERT_THAT(context_.findings, Not(IsEmpty()));
+  for (const Finding& finding : context_.findings)
+    EXPECT_THAT(finding.caveats, Contains(HasSubstr("diagnosed early"))) << finding.title;
+  EXPECT_THAT(context_.findings[0].caveats, Contains(HasSubstr("3 of 4 ranks")));
+  const size_t early = context_.findings.size();
   ASSERT_TRUE(processor_.Punctuate(PunctuationType::kIdle).ok());
   EXPECT_EQ(pool->bytes(), 0u) << "nothing waits any more";
+  ASSERT_GT(context_.findings.size(), early);
+  EXPECT_THAT(context_.findings.back().caveats, Not(Contains(HasSubstr("diagnosed early"))));
 }
 
 TEST_F(DiagnoseProcessorTest, WithAJsonTopicEachVersionGoesThereToo) {

@@ -90,6 +90,7 @@ void WindowLatency::Add(double seconds) {
 
 void JobBoard::Count(const WindowSummary& window, int64_t diagnosed_at_ns) {
   ++counts_.windows;
+  if (window.early) ++counts_.windows_early;
   counts_.events.events += window.completeness.events;
   counts_.events.late += window.completeness.late;
   counts_.events.lost += window.completeness.lost;

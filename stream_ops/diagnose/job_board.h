@@ -41,6 +41,7 @@ struct WindowLatency {
 // Of all windows that were published on a board.
 struct BoardCounts {
   uint64_t windows = 0;
+  uint64_t windows_early = 0;  // WindowSummary::early
   Completeness events;
   WindowLatency latency;
   int64_t newest_ms = 0;  // event time

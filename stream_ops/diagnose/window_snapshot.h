@@ -51,6 +51,7 @@ struct WindowSummary {
   uint32_t functions_dropped = 0;  // that were too small for it
   std::vector<std::string> finding_ids;
   bool last_of_job = false;
+  bool early = false;  // not all had come, but diagnose.memory_mib was full; not kept in the store
 };
 
 struct RankRow {
