@@ -162,6 +162,26 @@ void DropExplainedChanges(const CrossRankView& view, std::vector<Finding>& findi
   });
 }
 
+// Ranks that name one device are served by it in turns, where it is one: nobody can tell a slow rank
+// from the one whose turn comes last.
+void AddCaveatOfDevice(const CrossRankView& view, Finding& finding) {
+  const bool of_a_rank =
+      finding.kind == FindingKind::kSlowRank || finding.kind == FindingKind::kContention;
+  if (!of_a_rank || finding.culprits.empty()) return;
+  const Culprit& culprit = finding.culprits.front();
+  if (culprit.rank < 0 || culprit.device < 0 || culprit.host.empty()) return;
+  const auto others = std::ranges::count_if(view.ranks(), [&culprit](const RankView& rank) {
+    return static_cast<int64_t>(rank.rank.value) != culprit.rank &&
+           rank.batch->device == culprit.device && rank.batch->host == culprit.host;
+  });
+  if (others == 0) return;
+  finding.caveats.push_back(fmt::format(
+      "{} other rank{} of the host name{} device {}, too. If it is one device, it serves them in "
+      "turns, and who comes last waits for the others' kernels: that looks the same. A device for "
+      "each rank would show it.",
+      others, others == 1 ? "" : "s", others == 1 ? "s" : "", culprit.device));
+}
+
 void Complete(const CrossRankView& view, const DataQuality& quality, double step_ns,
               Finding& finding) {
   finding.job = view.job();
@@ -186,6 +206,7 @@ void Complete(const CrossRankView& view, const DataQuality& quality, double step
         quality.ranks_short, quality.ranks_short == 1 ? "" : "s",
         quality.ranks_short == 1 ? "s" : "", quality.ranks_short == 1 ? "its" : "their"));
   }
+  AddCaveatOfDevice(view, finding);
   const double share = step_ns > 0 ? finding.lost_ns_per_step / step_ns : 0;
   finding.severity = SeverityOf(share);
   finding.lost_gpu_seconds_per_hour = share * 3600 * view.world_size();
