@@ -177,17 +177,19 @@ void KafkaConsumer::OnRebalance(rd_kafka_resp_err_t what,
 }
 
 // Where the group's commit stands goes to the offsets. Where it cannot be had, librdkafka asks
-// again itself.
+// again itself; whoever has a listener seeks, which a partition that waits for its offset refuses,
+// and it may wait for ever (librdkafka 2.0.2, brokers killed within a transaction): such a
+// partition begins with the oldest record.
 void KafkaConsumer::ReadCommitted(rd_kafka_topic_partition_list_t* partitions) {
   const auto error =
       rd_kafka_committed(handle_.get(), partitions, ToKafkaTimeout(request_timeout_));
-  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+  const bool known = error == RD_KAFKA_RESP_ERR_NO_ERROR;
+  if (!known)
     spdlog::warn("kafka: committed offsets are not known yet group={} error={}", group_,
                  rd_kafka_err2name(error));
-    return;
-  }
+  if (!known && listener_ == nullptr) return;
   for (rd_kafka_topic_partition_t& partition : PartitionsOf(*partitions)) {
-    if (partition.offset < 0) partition.offset = RD_KAFKA_OFFSET_BEGINNING;
+    if (!known || partition.offset < 0) partition.offset = RD_KAFKA_OFFSET_BEGINNING;
   }
 }
 

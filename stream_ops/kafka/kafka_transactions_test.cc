@@ -7,9 +7,13 @@
 #include <chrono>
 #include <cstdlib>
 #include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "stream_ops/kafka/kafka_handles.h"
 #include "stream_ops/kafka/kafka_log.h"
+#include "stream_ops/kafka/kafka_partition_list.h"
 
 namespace eroica {
 namespace {
@@ -87,6 +91,52 @@ TEST(KafkaTransactions, OnlyCommittedRecordsAreReadAndTheEndIsReached) {
   EXPECT_EQ(*consumer->Position({topic, 0}), 4);
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0].value, "committed");
+}
+
+class CountingListener final : public RebalanceListener {
+ public:
+  std::optional<int64_t> OnPartitionAssigned(const TopicPartition&) override {
+    ++assigned;
+    return std::nullopt;
+  }
+  void OnPartitionRevoked(const TopicPartition&, bool) override {}
+  int assigned = 0;
+};
+
+// As of a stage whose broker was killed within a transaction: nobody can be told where its group
+// stands, and the stage seeks to where its state says.
+TEST(KafkaTransactions, APartitionWhoseCommitIsOpenIsSought) {
+  const char* address = std::getenv("EROICA_TEST_BROKER");
+  if (address == nullptr) GTEST_SKIP() << "EROICA_TEST_BROKER is not set: run ops/test.sh";
+  auto log = KafkaLog::Open({.bootstrap_servers = address,
+                             .properties = {},
+                             .request_timeout = std::chrono::milliseconds(1'000)});
+  ASSERT_TRUE(log.ok()) << log.status();
+  const std::string topic = UniqueName();
+  const std::string group = UniqueName();
+  ASSERT_TRUE((*log)->admin().CreateTopic({.name = topic, .partitions = 1, .config = {}}).ok());
+  const KafkaHandle producer = NewTransactionalProducer(address);
+  ASSERT_EQ(rd_kafka_begin_transaction(producer.get()), nullptr);
+  const KafkaPartitionList offsets = MakePartitionList(1);
+  AddPartition(offsets, {topic, 0}, 7);
+  rd_kafka_consumer_group_metadata_t* member = rd_kafka_consumer_group_metadata_new(group.c_str());
+  const KafkaError sent(
+      rd_kafka_send_offsets_to_transaction(producer.get(), offsets.get(), member, 30'000));
+  rd_kafka_consumer_group_metadata_destroy(member);
+  ASSERT_EQ(sent, nullptr) << rd_kafka_error_string(sent.get());
+
+  CountingListener listener;
+  const auto consumer = *(*log)->NewConsumer({.group_id = group});
+  ASSERT_TRUE(consumer->Subscribe({topic}, &listener).ok());
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  std::vector<ConsumerRecord> records;
+  while (listener.assigned == 0 && std::chrono::steady_clock::now() < deadline)
+    ASSERT_TRUE(consumer->Poll(std::chrono::milliseconds(100), 10, &records).ok());
+  ASSERT_EQ(listener.assigned, 1);
+  const absl::Status sought = consumer->Seek({topic, 0}, 0);
+  EXPECT_TRUE(sought.ok()) << sought;
+  const KafkaError aborted(rd_kafka_abort_transaction(producer.get(), 30'000));
+  EXPECT_EQ(aborted, nullptr) << rd_kafka_error_string(aborted.get());
 }
 
 }  // namespace
