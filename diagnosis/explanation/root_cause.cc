@@ -162,8 +162,8 @@ void DropExplainedChanges(const CrossRankView& view, std::vector<Finding>& findi
   });
 }
 
-// Ranks that name one device are served by it in turns, where it is one: nobody can tell a slow rank
-// from the one whose turn comes last.
+// Ranks that name one device are served by it in turns, where it is one: nobody can tell a slow
+// rank from the one whose turn comes last.
 void AddCaveatOfDevice(const CrossRankView& view, Finding& finding) {
   const bool of_a_rank =
       finding.kind == FindingKind::kSlowRank || finding.kind == FindingKind::kContention;

@@ -1,6 +1,7 @@
-// The end of a topic that was written in transactions: the marker that closes one takes an offset
-// and is never delivered, so whoever waits for "last record + 1" waits for ever. Here rather than
-// in tests/integration because it speaks librdkafka itself: KafkaLog has no transactions.
+// What a transaction is to a reader: the marker that closes one takes an offset and is never
+// delivered, so whoever waits for "last record + 1" waits for ever; and while one is open nobody
+// can tell where its group stands. Here rather than in tests/integration because it speaks
+// librdkafka itself, which can stop in the middle of one.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
