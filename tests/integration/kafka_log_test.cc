@@ -255,7 +255,12 @@ TEST_F(KafkaLogTest, WhatClientsHaveToSayDoesNotPileUp) {
     }
     return static_cast<int64_t>(::mallinfo2().uordblks);
   };
-  ASSERT_TRUE((*log)->admin().EndOffsets(topic).ok());
+  // Its leader may not know a topic yet that was just made.
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  absl::Status ends = (*log)->admin().EndOffsets(topic).status();
+  while (!ends.ok() && std::chrono::steady_clock::now() < deadline)
+    ends = (*log)->admin().EndOffsets(topic).status();
+  ASSERT_TRUE(ends.ok()) << ends;
   ASSERT_TRUE((*asked)->EndOffset({topic, 0}).ok());
   ASSERT_TRUE((*producer)->Append(TestRecord(topic, "a", 0)).ok());
   ASSERT_TRUE((*producer)->Flush(kPatience).ok());
