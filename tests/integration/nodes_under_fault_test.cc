@@ -109,8 +109,13 @@ class NodesUnderFault : public ::testing::TestWithParam<Guarantee> {
     log_ = *std::move(log);
     TopicLayout layout;
     layout.partitions = {6, 4, 4, 1, 1, 1};
-    absl::Status made = CreateMissingTopics(log_->admin(), prefix_, layout);
-    made.Update(CreateMissing(log_->admin(), ChangelogSpecs(prefix_, layout)));
+    // A broker that has just begun, or was held up, may not have its controller's leave yet.
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    absl::Status made;
+    do {
+      made = CreateMissingTopics(log_->admin(), prefix_, layout);
+      made.Update(CreateMissing(log_->admin(), ChangelogSpecs(prefix_, layout)));
+    } while (!made.ok() && std::chrono::steady_clock::now() < deadline);
     ASSERT_TRUE(made.ok()) << made;
   }
 
