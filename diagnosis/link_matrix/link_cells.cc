@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -91,12 +92,14 @@ class CommunicatorKinds {
 
   // Ranks that list the communicator. Most views need it of none.
   size_t Listed(CommId communicator) const {
-    if (listed_.empty()) {
+    if (!listed_) {
+      listed_.emplace();
       for (const RankView& rank : view_.ranks()) {
-        for (const CommId listed : rank.batch->communicators) ++listed_[listed];
+        for (const CommId listed : rank.batch->communicators) ++(*listed_)[listed];
       }
     }
-    return listed_[communicator];
+    const auto found = listed_->find(communicator);
+    return found == listed_->end() ? 0 : found->second;
   }
 
   std::vector<CommId> Shared(const LinkCell& cell) const {
@@ -122,7 +125,7 @@ class CommunicatorKinds {
   std::map<std::pair<size_t, std::string>, size_t> described_;  // communicators
   std::set<CommId> moving_;                                     // that have moved data
   mutable std::map<Kind, uint32_t> numbers_;
-  mutable std::unordered_map<CommId, size_t> listed_;   // of all, once one is asked for
+  mutable std::optional<std::unordered_map<CommId, size_t>> listed_;  // once one is asked for
   mutable std::unordered_map<CommId, uint32_t> kinds_;  // of those that were asked for
 };
 

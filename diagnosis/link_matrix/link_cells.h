@@ -39,18 +39,18 @@ struct LinkCell {
   }
 };
 
-// By resource, source, destination, communicator. Cells are alike where resource, the kind of
-// communicator (its size and description) and the amount of data are: what carries the activations
-// of a pipeline is not compared with what carries gradients. Where a communicator's summary has not
-// come, its kind is how many ranks list it and how many channels it takes. Where producers do not
-// know communicators, two ranks may exchange data in several, at other speeds: then the sizes of
-// all that both are in must be the same, whether both have the same role, and where several of
-// these move data the amount to a fiftieth. A host with half the ranks of others or fewer has fewer
-// ports for the same channels: cells over NICs that end there are alike among themselves. Where the
-// speeds of cells that are alike fall into two groups that lie clearly apart, the healthy ones are
-// the faster group, if it is a quarter at least: a slow switch may have most of them behind it.
-// Cells that carry next to nothing or were never busy, and those to ranks that the view does not
-// have, are left out.
+// By resource, source, destination, communicator. Cells are compared with each other where
+// resource, the kind of communicator (its size and description) and the amount of data are the
+// same: what carries the activations of a pipeline is not compared with what carries gradients.
+// Where a communicator's summary has not come, its kind is how many ranks list it and how many
+// channels it takes. Where producers do not know communicators, two ranks may exchange data in
+// several, at other speeds: then the sizes of all that both are in must be the same, whether both
+// have the same role, and where several of these move data the amount to a fiftieth. A host with
+// half the ranks of others or fewer has fewer ports for the same channels: cells over NICs that
+// end there are compared with each other alone. Where the speeds of the cells that are compared
+// fall into two groups that lie clearly apart, the healthy ones are the faster group, if it is a
+// quarter at least: a slow switch may have most of them behind it. Cells that carry next to
+// nothing or were never busy, and those to ranks that the view does not have, are left out.
 std::vector<LinkCell> MeasureLinks(const CrossRankView& view);
 
 }  // namespace eroica
