@@ -19,6 +19,15 @@ from api_test import SCENARIO, STARTS_WITHIN_S, make_token, start_node, wait_for
 JOB = SCENARIO.stem
 
 
+def wait_for(condition, complaint):
+    deadline = time.monotonic() + STARTS_WITHIN_S
+    while not (answer := condition()):
+        if time.monotonic() > deadline:
+            raise SystemExit(complaint())
+        time.sleep(0.05)
+    return answer
+
+
 class Client:
     def __init__(self, url, token):
         self.url, self.token = url, token
@@ -31,29 +40,24 @@ class Client:
             return json.load(answer)
 
     def finish(self, replay):
-        deadline = time.monotonic() + STARTS_WITHIN_S
-        while time.monotonic() < deadline:
+        def ended():
             shown = self.ask("/v1/replays/" + replay)["replay"]
-            if shown["state"] not in ("queued", "running"):
-                return shown
-            time.sleep(0.05)
-        raise SystemExit("the replay does not end")
+            return shown if shown["state"] not in ("queued", "running") else None
+
+        return wait_for(ended, lambda: "the replay does not end")
 
     def wait_for_the_jobs_end(self):
-        deadline = time.monotonic() + STARTS_WITHIN_S
-        while time.monotonic() < deadline:
-            if self.ask("/v1/jobs/" + JOB)["job"]["state"] == "ended":
-                return
-            time.sleep(0.05)
-        raise SystemExit("the job does not end")
+        wait_for(
+            lambda: self.ask("/v1/jobs/" + JOB)["job"]["state"] == "ended",
+            lambda: "the job does not end",
+        )
 
     def wait_for_findings(self, expected):
         """The node reads its own findings from the log: the last ones come after the job's end."""
-        deadline = time.monotonic() + STARTS_WITHIN_S
-        while (found := self.findings_of("/v1/findings")) != expected:
-            if time.monotonic() > deadline:
-                raise SystemExit("expected %s, the node has %s" % (expected, found))
-            time.sleep(0.05)
+        wait_for(
+            lambda: self.findings_of("/v1/findings") == expected,
+            lambda: f"expected {expected}, the node has {self.findings_of('/v1/findings')}",
+        )
 
     def findings_of(self, target):
         listed = self.ask(target)["findings"]
