@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -60,35 +59,30 @@ void RecordedPartitionReader::Seek(int64_t offset) {
   successor_.reset();
 }
 
-// A recording of one host has many partitions that no rank ever writes: listing their folders again
-// and again would be most of what following it costs. Only a folder that has rested for a while is
-// left out, as its time of change is a coarse one.
-bool RecordedPartitionReader::IsStillEmpty() {
-  constexpr std::chrono::seconds kRest{1};
+// A recording of one host has many partitions that no rank ever writes: their folders are not there.
+bool RecordedPartitionReader::IsStillMissing() {
   const std::optional<std::chrono::nanoseconds> topic_changed = topic_->LastChange();
   if (missing_since_ && missing_since_ == topic_changed) return true;
   missing_since_.reset();
-  struct stat folder {};
-  if (::stat(directory_.c_str(), &folder) != 0) {
-    if (errno == ENOENT) missing_since_ = topic_changed;
-    return errno == ENOENT;
-  }
-  const auto changed = std::chrono::seconds(folder.st_mtim.tv_sec) +
-                       std::chrono::nanoseconds(folder.st_mtim.tv_nsec);
-  const bool still_empty = empty_since_ == changed;
-  const bool rested = std::chrono::system_clock::now().time_since_epoch() - changed > kRest;
-  empty_since_ = rested ? std::optional(changed) : std::nullopt;
-  return still_empty && rested;
+  if (::access(directory_.c_str(), F_OK) == 0 || errno != ENOENT) return false;
+  missing_since_ = topic_changed;
+  return true;
 }
 
 // The segment that holds position_: the last that begins at or before it, else the first. False:
-// there is none yet.
+// there is none yet. A folder that was listed in vain is not listed again before it changes, which
+// would be most of what following many empty ones costs.
 absl::StatusOr<bool> RecordedPartitionReader::OpenSegment() {
-  if (IsStillEmpty()) return false;
+  if (IsStillMissing()) return false;
   while (true) {
+    const std::optional<std::chrono::nanoseconds> changed = LastChangeOfFolder(directory_);
+    if (empty_since_ && empty_since_ == changed) return false;
     const absl::StatusOr<std::vector<int64_t>> bases = ListSegments(directory_);
     if (!bases.ok()) return bases.status();
-    if (bases->empty()) return false;
+    if (bases->empty()) {
+      empty_since_ = changed;
+      return false;
+    }
     auto base = std::upper_bound(bases->begin(), bases->end(), position_);
     if (base != bases->begin()) --base;
     absl::StatusOr<SegmentReader> segment = SegmentReader::Open(directory_, *base, kReadWindow);

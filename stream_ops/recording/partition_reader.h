@@ -33,7 +33,7 @@ class RecordedPartitionReader final : public PartitionReader {
   int64_t missing_records() const override { return missing_records_; }
 
  private:
-  bool IsStillEmpty();
+  bool IsStillMissing();
   absl::StatusOr<bool> OpenSegment();
   void GoOnFrom(int64_t base_offset);
   absl::Status TakeEntry(std::vector<ConsumerRecord>* out);
@@ -53,7 +53,7 @@ class RecordedPartitionReader final : public PartitionReader {
   const std::shared_ptr<TopicFolder> topic_;
   // last change of the topic's folder when the partition was not in it
   std::optional<std::chrono::nanoseconds> missing_since_;
-  // time of change of the folder that was listed and held no segment
+  // last change of the partition's folder when it was listed and held no segment
   std::optional<std::chrono::nanoseconds> empty_since_;
   int64_t counted_to_ = 0;  // in this segment: damage before it has been counted
   uint64_t corrupt_bytes_ = 0;

@@ -202,6 +202,18 @@ TEST(RecordedPartitionReader, SeeksAcrossSegments) {
   EXPECT_EQ(reader.position(), 50);
 }
 
+// As a recording of yesterday is read.
+TEST(RecordedPartitionReader, AFolderThatHasRestedIsReadThroughAllItsSegments) {
+  const ScratchDirectory scratch;
+  Append(*OpenSegmentedWriter(scratch.path(), 500), 0, 50);
+  const auto long_ago = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  std::filesystem::last_write_time(scratch.path(), long_ago);
+  RecordedPartitionReader reader(scratch.path(), {"t", 0});
+  EXPECT_EQ(ReadOffsets(reader).size(), 50u);
+  reader.Seek(48);
+  EXPECT_THAT(ReadOffsets(reader), ElementsAre(48, 49));
+}
+
 TEST(RecordedPartitionReader, StartsWhereTheOldestSegmentStarts) {
   const ScratchDirectory scratch;
   Append(*OpenSegmentedWriter(scratch.path(), 500), 0, 50);

@@ -10,7 +10,9 @@ namespace {
 // The coarsest times of change that file systems keep.
 constexpr std::chrono::seconds kRest{2};
 
-std::optional<std::chrono::nanoseconds> LastChangeOf(const std::string& path) {
+}  // namespace
+
+std::optional<std::chrono::nanoseconds> LastChangeOfFolder(const std::string& path) {
   struct stat folder {};
   if (::stat(path.c_str(), &folder) != 0) return std::nullopt;
   const auto changed = std::chrono::seconds(folder.st_mtim.tv_sec) +
@@ -19,8 +21,6 @@ std::optional<std::chrono::nanoseconds> LastChangeOf(const std::string& path) {
   return now - changed > kRest ? std::optional<std::chrono::nanoseconds>(changed) : std::nullopt;
 }
 
-}  // namespace
-
 TopicFolder::TopicFolder(std::string path) : path_(std::move(path)) {}
 
 std::optional<std::chrono::nanoseconds> TopicFolder::LastChange() {
@@ -28,7 +28,7 @@ std::optional<std::chrono::nanoseconds> TopicFolder::LastChange() {
   const auto now = std::chrono::steady_clock::now();
   if (!looked_at_ || now - *looked_at_ >= kInterval) {
     looked_at_ = now;
-    last_change_ = LastChangeOf(path_);
+    last_change_ = LastChangeOfFolder(path_);
   }
   return last_change_;
 }

@@ -11,13 +11,16 @@
 
 namespace eroica {
 
+// When an entry was last added to the folder or taken away, by the clock of the file system.
+// Nothing while that is so recent that a further change may bear the same time, and where there is
+// no folder: then nobody can rely on it.
+std::optional<std::chrono::nanoseconds> LastChangeOfFolder(const std::string& path);
+
 class TopicFolder {
  public:
   explicit TopicFolder(std::string path);
 
-  // When an entry was last added to the folder or taken away, by the clock of the file system.
-  // Nothing while that is so recent that a further change may bear the same time, and where there
-  // is no folder: then nobody can rely on it. At most kInterval old.
+  // LastChangeOfFolder, at most kInterval old.
   std::optional<std::chrono::nanoseconds> LastChange();
 
  private:
