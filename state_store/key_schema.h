@@ -45,8 +45,9 @@ enum class ProgressFamily : uint8_t {
   // the runs of a job (run_numbering.h)
   kRuns = 14,              // diagnose
   kCommunicatorRuns = 15,  // align; communicator: as its ranks have begun them
+  kAge = 16,               // every stage: whether the job has ended, how long it has been silent
 };
-inline constexpr int kProgressFamilyCount = 16;
+inline constexpr int kProgressFamilyCount = 17;
 
 struct FindingKey {
   JobId job;

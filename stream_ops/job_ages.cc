@@ -3,46 +3,73 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "state_store/key_encoding.h"
 #include "state_store/key_schema.h"
 
 namespace eroica {
 
+namespace {
+
+constexpr int64_t kMinutesOfHour = 60;
+
+std::string AgeKey(const JobId& job) { return BeginProgressKey(job, ProgressFamily::kAge).key(); }
+
+}  // namespace
+
+void JobAges::Restore(const JobId& job, int64_t offset) {
+  Age& age = ages_[job];
+  age.offset = std::max(age.offset, offset);
+}
+
+bool JobAges::RestoreRow(const JobId& job, std::string_view value) {
+  KeyReader reader(value);
+  const auto silent_minutes = reader.TakeInt64();
+  const auto ended_as = reader.TakeInt64();
+  if (!silent_minutes || *silent_minutes < 0 || !ended_as || *ended_as < -1 || !reader.AtEnd())
+    return false;
+  Age& age = ages_[job];
+  age.silent_minutes = *silent_minutes;
+  age.ended_as = *ended_as;
+  return *ended_as < 0 || ended_.try_emplace(*ended_as, job).second;
+}
+
 void JobAges::Hear(const JobId& job, int64_t offset, bool goes_on) {
   Age& age = ages_[job];
   age.offset = std::max(age.offset, offset);
+  if (age.silent_minutes >= kMinutesOfHour) changed_.insert(job);
   age.silent_minutes = 0;
   if (!goes_on || age.ended_as < 0) return;
+  ended_.erase(age.ended_as);
   age.ended_as = -1;
-  --ended_;
+  changed_.insert(job);
 }
 
 void JobAges::End(const JobId& job) {
   Age& age = ages_[job];
   if (age.ended_as >= 0) return;
-  age.ended_as = endings_++;
-  order_.emplace_back(age.ended_as, job);
-  ++ended_;
+  age.ended_as = ended_.empty() ? 0 : ended_.rbegin()->first + 1;
+  ended_.emplace(age.ended_as, job);
+  changed_.insert(job);
 }
 
 void JobAges::Tick() {
-  for (auto& [job, age] : ages_) ++age.silent_minutes;
+  for (auto& [job, age] : ages_) {
+    if (++age.silent_minutes % kMinutesOfHour == 0) changed_.insert(job);
+  }
   tick_passed_ = true;
 }
 
 std::vector<JobId> JobAges::TakeOver(int64_t restart_offset) {
   std::vector<JobId> over;
-  while (ended_ > retention_.ended_kept && !order_.empty()) {
-    const auto& [number, job] = order_.front();
-    const auto age = ages_.find(job);
-    const bool has_ended = age != ages_.end() && age->second.ended_as == number;
-    if (has_ended && age->second.offset >= restart_offset) break;
-    if (has_ended) {
-      over.push_back(job);
-      ages_.erase(age);
-      --ended_;
-    }
-    order_.pop_front();
+  while (ended_.size() > retention_.ended_kept) {
+    const auto oldest = ended_.begin();
+    const auto age = ages_.find(oldest->second);
+    if (age->second.offset >= restart_offset) break;
+    over.push_back(oldest->second);
+    ages_.erase(age);
+    ended_.erase(oldest);
   }
   if (!std::exchange(tick_passed_, false)) return over;
   for (auto it = ages_.begin(); it != ages_.end();) {
@@ -51,11 +78,34 @@ std::vector<JobId> JobAges::TakeOver(int64_t restart_offset) {
       ++it;
       continue;
     }
-    if (age.ended_as >= 0) --ended_;
+    if (age.ended_as >= 0) ended_.erase(age.ended_as);
     over.push_back(it->first);
     it = ages_.erase(it);
   }
   return over;
+}
+
+void JobAges::Keep(StateChanges& changes) {
+  for (const JobId& job : changed_) {
+    const auto found = ages_.find(job);
+    if (found == ages_.end()) continue;  // forgotten, with its row
+    const Age& age = found->second;
+    if (age.ended_as < 0 && age.silent_minutes < kMinutesOfHour) {
+      changes.Delete(Table::kProgress, AgeKey(job));
+    } else {
+      changes.Put(Table::kProgress, AgeKey(job),
+                  KeyWriter()
+                      .PutInt64(age.silent_minutes / kMinutesOfHour * kMinutesOfHour)
+                      .PutInt64(age.ended_as)
+                      .key());
+    }
+  }
+  changed_.clear();
+}
+
+bool JobAges::has_ended(const JobId& job) const {
+  const auto found = ages_.find(job);
+  return found != ages_.end() && found->second.ended_as >= 0;
 }
 
 absl::Status ForgetProgress(std::string_view prefix, ProcessorContext& context) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "state_store/in_memory_store.h"
+#include "state_store/key_encoding.h"
 #include "state_store/key_schema.h"
 
 namespace eroica {
@@ -69,6 +70,71 @@ TEST(JobAges, WhatARestartReadsAgainStays) {
   EXPECT_THAT(ages.TakeOver(6), ElementsAre(kA));
   ages.Tick();
   EXPECT_THAT(ages.TakeOver(8), ElementsAre(kB));
+}
+
+// A restart in between, from rows that were kept.
+class JobAgesRestart : public ::testing::Test {
+ protected:
+  static JobAges Restored(const StateChanges& kept, JobRetention retention) {
+    JobAges ages(retention);
+    for (const JobId& job : {kA, kB, kC}) ages.Restore(job);
+    for (const StateChanges::Change& change : kept.changes()) {
+      const auto row = DecodeProgressKey(change.key);
+      EXPECT_TRUE(row && ages.RestoreRow(row->job, change.value));
+    }
+    return ages;
+  }
+};
+
+TEST_F(JobAgesRestart, KnowsInWhichOrderJobsHaveEnded) {
+  JobAges before({.silent_minutes = 10, .ended_kept = 2});
+  StateChanges kept;
+  for (const JobId& job : {kC, kA}) {
+    before.Hear(job, 1, true);
+    before.End(job);
+  }
+  before.Hear(kB, 1, true);
+  before.Keep(kept);
+  JobAges after = Restored(kept, {.silent_minutes = 10, .ended_kept = 2});
+  EXPECT_TRUE(after.has_ended(kA) && after.has_ended(kC) && !after.has_ended(kB));
+  EXPECT_THAT(after.TakeOver(kFar), IsEmpty());
+  after.End(kB);
+  EXPECT_THAT(after.TakeOver(kFar), ElementsAre(kC));
+}
+
+TEST_F(JobAgesRestart, AJobThatHasGoneOnIsNotOver) {
+  JobAges before({.silent_minutes = 10, .ended_kept = 0});
+  before.Hear(kA, 1, true);
+  before.End(kA);
+  StateChanges kept;
+  before.Keep(kept);
+  before.Hear(kA, 2, true);
+  StateChanges later;
+  before.Keep(later);
+  ASSERT_EQ(later.changes().size(), 1u);
+  EXPECT_EQ(later.changes().front().kind, StateChanges::Change::Kind::kDelete);
+}
+
+// A node that is started anew every day would never forget anybody.
+TEST_F(JobAgesRestart, HoursOfSilenceAreKept) {
+  JobAges before({.silent_minutes = 130, .ended_kept = 8});
+  before.Hear(kA, 1, true);
+  StateChanges kept;
+  for (int minute = 0; minute < 125; ++minute) before.Tick();
+  before.Hear(kB, 2, true);
+  before.Keep(kept);
+  JobAges after = Restored(kept, {.silent_minutes = 130, .ended_kept = 8});
+  for (int minute = 0; minute < 10; ++minute) after.Tick();
+  EXPECT_THAT(after.TakeOver(kFar), ElementsAre(kA));
+}
+
+TEST_F(JobAgesRestart, RefusesWhatIsNoRow) {
+  JobAges ages;
+  EXPECT_FALSE(ages.RestoreRow(kA, "nonsense"));
+  EXPECT_FALSE(ages.RestoreRow(kA, KeyWriter().PutInt64(-1).PutInt64(0).key()));
+  EXPECT_FALSE(ages.RestoreRow(kA, KeyWriter().PutInt64(0).PutInt64(-2).key()));
+  EXPECT_TRUE(ages.RestoreRow(kA, KeyWriter().PutInt64(0).PutInt64(3).key()));
+  EXPECT_FALSE(ages.RestoreRow(kB, KeyWriter().PutInt64(0).PutInt64(3).key())) << "A ended third";
 }
 
 class Context final : public ProcessorContext {

@@ -31,7 +31,7 @@ absl::Status AlignProcessor::Init(ProcessorContext& context) {
   const absl::Status scanned = context_->store().Scan(
       Table::kProgress, "", [&](std::string_view key, std::string_view value) {
         const auto row = DecodeAlignKey(key);
-        readable = row && RestoreRow(*row, value);
+        readable = row ? RestoreRow(*row, value) : RestoreAge(key, value);
         return readable;
       });
   if (readable) return scanned;
@@ -44,7 +44,7 @@ absl::Status AlignProcessor::Init(ProcessorContext& context) {
 // order of ranks, who the members are, which runs they began.
 bool AlignProcessor::RestoreRow(const AlignRow& row, std::string_view value) {
   Unit& unit = units_[row.key];
-  ages_.Hear(row.key.job, -1, true);
+  ages_.Restore(row.key.job);
   SetEnded(row.key.job, unit, false);
   if (row.family == ProgressFamily::kAligned) {
     const auto progress = DecodeProgress(value);
@@ -61,6 +61,18 @@ bool AlignProcessor::RestoreRow(const AlignRow& row, std::string_view value) {
   if (decoder_.Decode(std::as_bytes(std::span(value)), &batch) != DropReason::kNone) return false;
   pending_rows_ += batch.records.size();
   probe_.rows_restored += batch.records.size();
+  return true;
+}
+
+// Comes behind the rows of the job's communicators.
+bool AlignProcessor::RestoreAge(std::string_view key, std::string_view value) {
+  const auto row = DecodeProgressKey(key);
+  if (!row || row->family != ProgressFamily::kAge || !ages_.RestoreRow(row->job, value))
+    return false;
+  if (!ages_.has_ended(row->job)) return true;
+  const auto [first, end] = UnitsOf(row->job);
+  for (auto unit = first; unit != end; ++unit) unit->second.ended = true;
+  going_on_.erase(row->job);
   return true;
 }
 
@@ -110,13 +122,20 @@ void AlignProcessor::SetEnded(const JobId& job, Unit& unit, bool ended) {
   }
 }
 
+auto AlignProcessor::UnitsOf(const JobId& job) -> std::pair<Units::iterator, Units::iterator> {
+  const auto first = units_.lower_bound({.job = job, .communicator = {}, .kind = {}});
+  auto end = first;
+  while (end != units_.end() && end->first.job == job) ++end;
+  return {first, end};
+}
+
 absl::Status AlignProcessor::ForgetJobs() {
+  ages_.Keep(context_->changes());
   if (!ages_.may_be_over()) return absl::OkStatus();
   for (const JobId& job : ages_.TakeOver(RestartOffset(next_offset_))) {
-    const auto first = units_.lower_bound({.job = job, .communicator = {}, .kind = {}});
-    auto end = first;
-    for (; end != units_.end() && end->first.job == job; ++end) {
-      if (!end->second.carried.empty()) SettleCarried(end->first, end->second);
+    const auto [first, end] = UnitsOf(job);
+    for (auto unit = first; unit != end; ++unit) {
+      if (!unit->second.carried.empty()) SettleCarried(unit->first, unit->second);
     }
     units_.erase(first, end);
     going_on_.erase(job);
@@ -162,6 +181,7 @@ absl::Status AlignProcessor::Punctuate(PunctuationType type) {
     // Idleness is shorter than a window: rows at its edge still have their next window to come.
     if (input_has_ended && !unit.carried.empty()) SettleCarried(key, unit);
   }
+  ages_.Keep(context_->changes());
   return absl::OkStatus();
 }
 

@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "schemas/codec.h"
@@ -65,6 +66,8 @@ class AlignProcessor : public Processor {
 
   // False where the row cannot be read.
   bool RestoreRow(const AlignRow& row, std::string_view value);
+  bool RestoreAge(std::string_view key, std::string_view value);
+  std::pair<Units::iterator, Units::iterator> UnitsOf(const JobId& job);
   void CloseOldest(const AlignKey& key, Unit& unit, bool input_has_ended);
   void CloseWhatIsTooMuch(const AlignKey& key, Unit& unit);
   void KeepWithinMemory();

@@ -68,10 +68,12 @@ absl::Status DiagnoseProcessor::Init(ProcessorContext& context) {
   context_ = &context;
   bool readable = true;
   const absl::Status scanned =
-      context.store().Scan(Table::kProgress, "", [&](std::string_view key, std::string_view) {
+      context.store().Scan(Table::kProgress, "", [&](std::string_view key, std::string_view value) {
         const std::optional<ProgressKey> row = DecodeProgressKey(key);
         readable = row.has_value();
-        if (readable) ages_.Hear(row->job, -1, true);
+        if (readable) ages_.Restore(row->job);
+        if (readable && row->family == ProgressFamily::kAge)
+          readable = ages_.RestoreRow(row->job, value);
         return readable;
       });
   if (!readable)
@@ -242,6 +244,7 @@ void DiagnoseProcessor::CloseComplete(const JobId& id, DiagnosedJob& job) {
 }
 
 absl::Status DiagnoseProcessor::ForgetJobs() {
+  ages_.Keep(context_->changes());
   if (!ages_.may_be_over()) return absl::OkStatus();
   for (const JobId& id : ages_.TakeOver(RestartOffset(next_offset_))) {
     jobs_.erase(id);
@@ -281,6 +284,7 @@ absl::Status DiagnoseProcessor::Punctuate(PunctuationType type) {
     DiagnoseHangs(id, *job, true);
     while (job->windows.open() > 0) DiagnoseOldest(id, *job, WindowEnd::kNothingComes);
   }
+  ages_.Keep(context_->changes());
   return absl::OkStatus();
 }
 

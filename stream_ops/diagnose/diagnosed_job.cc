@@ -55,6 +55,7 @@ bool RestoreRow(ProgressKey key, std::string_view value, DiagnosedJob& job) {
   switch (key.family) {
     case ProgressFamily::kClosedWindow: return RestoreClosedWindow(key.rest, value, job.windows);
     case ProgressFamily::kStalledStep: return RestoreStalledStep(key.rest, value, job.hangs);
+    case ProgressFamily::kAge: return true;  // JobAges has it
     case ProgressFamily::kRuns: return job.windows.runs().Restore(value);
     case ProgressFamily::kLedger: return RestoreState<LedgerState>(value, job.lifecycle);
     case ProgressFamily::kTelemetryGaps: return RestoreState<TelemetryGapsState>(value, job.gaps);

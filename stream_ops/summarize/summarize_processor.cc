@@ -40,7 +40,7 @@ absl::Status SummarizeProcessor::Init(ProcessorContext& context) {
     offset_ = std::max(offset_, progress.closed_at_offset);
     job.world_size = std::max(job.world_size, progress.identity.world_size);
     job.plausible.LearnStep(progress.advance.last_step, progress.max_event_ns);
-    ages_.Hear(progress.identity.job, progress.closed_at_offset, true);
+    ages_.Restore(progress.identity.job, progress.closed_at_offset);
     job.ranks.try_emplace(rank, std::move(progress), &shared_);
   };
   const auto load_communicator = [&](const std::pair<JobId, Communicator>& entry) {
@@ -63,13 +63,14 @@ absl::Status SummarizeProcessor::Init(ProcessorContext& context) {
           status = LoadRow(DecodeCommunicator(value), load_communicator);
         } else if (row && row->family == ProgressFamily::kReported) {
           status = LoadRow(DecodeReportedUntil(value), load_reported);
-        } else {
+        } else if (!row || row->family != ProgressFamily::kAge ||
+                   !ages_.RestoreRow(row->job, value)) {
           status = absl::DataLossError("summarize: the state store has a row that is not its own");
         }
         return status.ok();
       });
   for (auto& [id, job] : jobs_) {
-    ages_.Hear(id, -1, true);
+    ages_.Restore(id);
     if (HasEnded(job)) ages_.End(id);
   }
   return scanned.ok() ? status : scanned;
@@ -220,6 +221,7 @@ bool SummarizeProcessor::HasEnded(Job& job) {
 }
 
 absl::Status SummarizeProcessor::ForgetJobs() {
+  ages_.Keep(context_->changes());
   if (!ages_.may_be_over()) return absl::OkStatus();
   for (const JobId& id : ages_.TakeOver(RestartOffset(offset_ + 1))) {
     jobs_.erase(id);
@@ -254,6 +256,7 @@ absl::Status SummarizeProcessor::CloseIdle(PunctuationType type) {
     }
     if (!end && all_closed) ReportSilence(job);
   }
+  ages_.Keep(context_->changes());
   return absl::OkStatus();
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -57,19 +58,25 @@ struct Kept {
   size_t descriptions = 0;  // of Table::kJobs
 };
 
-Kept KeptAfter(int jobs, const JobRetention& retention) {
+// The jobs one after the other; the node is started anew before every `restart_every`th of them.
+Kept KeptAfter(int jobs, const JobRetention& retention, int restart_every) {
   MemoryLog log;
   InMemoryStore store;
   TopicLayout layout;
   layout.partitions.fill(1);
   EXPECT_TRUE(CreateMissingTopics(log.admin(), kDefaultTopicPrefix, layout).ok());
   const std::vector<EventBatch> batches = BuildShortJobs(jobs);
-  std::vector<const EventBatch*> in_order;
-  for (const EventBatch& batch : batches) in_order.push_back(&batch);
-  EXPECT_TRUE(AppendBatches(log, kDefaultTopicPrefix, in_order).ok());
+  const Topology topology = EroicaTopology(retention);
   BoundedRunOptions options;
   options.commit_records_max = 8;
-  EXPECT_TRUE(BoundedRun(log, store, EroicaTopology(retention), options).Run().ok());
+  const size_t batches_of_life = batches.size() / jobs * restart_every;
+  for (size_t first = 0; first < batches.size(); first += batches_of_life) {
+    std::vector<const EventBatch*> in_order;
+    for (size_t i = first; i < std::min(first + batches_of_life, batches.size()); ++i)
+      in_order.push_back(&batches[i]);
+    EXPECT_TRUE(AppendBatches(log, kDefaultTopicPrefix, in_order).ok());
+    EXPECT_TRUE(BoundedRun(log, store, topology, options).Run().ok());
+  }
   Kept kept;
   const absl::Status scanned =
       store.Scan(Table::kProgress, "", [&](std::string_view key, std::string_view) {
@@ -86,16 +93,21 @@ Kept KeptAfter(int jobs, const JobRetention& retention) {
   return kept;
 }
 
-TEST(ShortJobs, LeaveNoMoreThanTheFewThatAreKnown) {
+class ShortJobs : public ::testing::TestWithParam<int> {};
+
+TEST_P(ShortJobs, LeaveNoMoreThanTheFewThatAreKnown) {
   const JobRetention retention{.silent_minutes = 1, .ended_kept = 2};
-  const Kept few = KeptAfter(10, retention);
-  const Kept many = KeptAfter(40, retention);
+  const Kept few = KeptAfter(10, retention, GetParam());
+  const Kept many = KeptAfter(40, retention, GetParam());
   EXPECT_LE(many.jobs.size(), 3u);
   EXPECT_LE(many.descriptions, 3u);
   EXPECT_LE(many.rows, few.rows + few.rows / 4);
-  EXPECT_EQ(KeptAfter(40, {.ended_kept = 64}).jobs.size(), 40u)
+  EXPECT_EQ(KeptAfter(40, {.ended_kept = 64}, GetParam()).jobs.size(), 40u)
       << "as many are kept as were asked for";
 }
+
+INSTANTIATE_TEST_SUITE_P(RestartEvery, ShortJobs, ::testing::Values(1, 10, 40),
+                         ::testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace eroica::testing
