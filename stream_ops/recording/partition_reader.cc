@@ -59,7 +59,7 @@ void RecordedPartitionReader::Seek(int64_t offset) {
   successor_.reset();
 }
 
-// A recording of one host has many partitions that no rank ever writes: their folders are not there.
+// A recording of one host has many partitions that no rank ever writes: there is no folder of them.
 bool RecordedPartitionReader::IsStillMissing() {
   const std::optional<std::chrono::nanoseconds> topic_changed = topic_->LastChange();
   if (missing_since_ && missing_since_ == topic_changed) return true;
