@@ -25,5 +25,6 @@ trap 'ops/kafka.sh stop "$broker" >/dev/null 2>&1' EXIT
 EROICA_TEST_BROKER=$(ops/kafka.sh start --free-port "$broker")
 export EROICA_TEST_BROKER
 
-jobs=$(nproc)
+# Many tests wait for brokers, clocks and each other.
+jobs=$(($(nproc) + 1))
 ctest --preset "$preset" --parallel "$jobs"

@@ -14,7 +14,7 @@ import interpreters  # noqa: E402
 class ShutdownTest(unittest.TestCase):
     """Ends of a process with a sampler at 1,000 Hz in the middle of its work, each many times."""
 
-    TIMES = 8
+    TIMES = 4
     HEAD = "import eroica, os, sys, time\n"
 
     def each(self):
