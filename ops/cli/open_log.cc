@@ -30,8 +30,9 @@ absl::StatusOr<std::unique_ptr<Log>> OpenLog(NodeConfig config, LogAccess access
     const std::string interrupted = InterruptedWriting(config.node.recording);
     if (!interrupted.empty())
       std::cerr << fmt::format("eroica: warning: {}\n", Printable(interrupted));
-    return RecordingLog::Open(
-        {.directory = config.node.recording, .read_only = access == LogAccess::kRead});
+    return RecordingLog::Open({.directory = config.node.recording,
+                               .read_only = access == LogAccess::kRead,
+                               .watch_appends = true});
   }
   if (absl::Status status = ResolveSecrets(&config); !status.ok()) return status;
   return KafkaLog::Open(

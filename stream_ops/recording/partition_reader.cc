@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <utility>
 
 #include "stream_ops/recording/partition_writer.h"
 
@@ -26,11 +27,13 @@ std::string ParentOf(const std::string& directory) {
 }  // namespace
 
 RecordedPartitionReader::RecordedPartitionReader(std::string directory, TopicPartition partition,
-                                                 std::shared_ptr<TopicFolder> topic)
+                                                 std::shared_ptr<TopicFolder> topic,
+                                                 std::function<void()> at_end)
     : directory_(std::move(directory)),
       partition_(std::move(partition)),
       topic_(topic != nullptr ? std::move(topic)
-                              : std::make_shared<TopicFolder>(ParentOf(directory_))) {}
+                              : std::make_shared<TopicFolder>(ParentOf(directory_))),
+      at_end_(std::move(at_end)) {}
 
 absl::Status RecordedPartitionReader::Read(size_t max_records, std::vector<ConsumerRecord>* out) {
   const size_t wanted = out->size() + max_records;
@@ -48,7 +51,9 @@ absl::Status RecordedPartitionReader::Read(size_t max_records, std::vector<Consu
     }
     const absl::StatusOr<bool> more = Advance(*step);
     if (!more.ok()) return more.status();
-    if (!*more) break;
+    if (*more) continue;
+    if (at_end_) std::exchange(at_end_, {})();
+    break;
   }
   return absl::OkStatus();
 }

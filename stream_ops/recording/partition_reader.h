@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,9 +21,10 @@ namespace eroica {
 class RecordedPartitionReader final : public PartitionReader {
  public:
   // topic: the folder that `directory` is in, shared by the readers of its partitions; null: one of
-  // the reader's own.
+  // the reader's own. at_end: called when Read has come to the end of what is there, once.
   RecordedPartitionReader(std::string directory, TopicPartition partition,
-                          std::shared_ptr<TopicFolder> topic = nullptr);
+                          std::shared_ptr<TopicFolder> topic = nullptr,
+                          std::function<void()> at_end = {});
 
   absl::Status Read(size_t max_records, std::vector<ConsumerRecord>* out) override;
   void Seek(int64_t offset) override;
@@ -58,6 +60,7 @@ class RecordedPartitionReader final : public PartitionReader {
   int64_t counted_to_ = 0;  // in this segment: damage before it has been counted
   uint64_t corrupt_bytes_ = 0;
   int64_t missing_records_ = 0;
+  std::function<void()> at_end_;      // empty once it was called
   std::optional<SegmentReader> end_;  // walks the newest segment for EndOffset
 };
 

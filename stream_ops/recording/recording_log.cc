@@ -1,6 +1,7 @@
 #include "stream_ops/recording/recording_log.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <charconv>
@@ -8,11 +9,14 @@
 #include <filesystem>
 #include <list>
 #include <mutex>
+#include <optional>
+#include <utility>
 
 #include "stream_ops/log/all_partitions_consumer.h"
 #include "stream_ops/log/partitioner.h"
 #include "stream_ops/recording/entry.h"
 #include "stream_ops/recording/file.h"
+#include "stream_ops/recording/folder_watch.h"
 #include "stream_ops/recording/partition_reader.h"
 #include "stream_ops/recording/partition_writer.h"
 #include "stream_ops/recording/recording_directory.h"
@@ -64,12 +68,13 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
     if (!count.ok()) return count.status();
     if (partition.partition < 0 || partition.partition >= *count)
       return UnknownPartitionError(partition);
-    return std::make_unique<RecordedPartitionReader>(directory_.PartitionPath(partition), partition,
-                                                     FolderOf(partition));
+    return std::make_unique<RecordedPartitionReader>(
+        directory_.PartitionPath(partition), partition, FolderOf(partition),
+        [this, partition] { WatchAppends(partition); });
   }
 
   // What this process appends wakes those who read the partition at once; for what others append
-  // they look again after the interval.
+  // they look again after the interval, or when the folder's watch says so.
   void WaitForRecords(const std::map<TopicPartition, int64_t>& positions,
                       std::chrono::steady_clock::time_point deadline) override {
     Waiter waiter{.positions = positions};
@@ -85,8 +90,7 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
                                                    const TopicPartition& partition) override {
     return directory_.Committed(group, partition);
   }
-  absl::Status Commit(const std::string& group,
-                      const GroupOffsets& offsets) override {
+  absl::Status Commit(const std::string& group, const GroupOffsets& offsets) override {
     return directory_.Commit(group, offsets);
   }
 
@@ -162,6 +166,30 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
     return folder;
   }
 
+  // Of others: this process' own wake the readers as they are made.
+  void WatchAppends(const TopicPartition& partition) {
+    const std::lock_guard lock(mutex_);
+    if (!options_.watch_appends || writers_.contains(partition)) return;
+    if (!watch_.has_value()) {
+      watch_ = FolderWatch::Start([this](const std::string& folder) { WakeReadersOf(folder); });
+      if (!watch_->ok()) spdlog::debug("recording: {}", watch_->status().ToString());
+    }
+    if (!watch_->ok()) return;
+    const std::string folder = directory_.PartitionPath(partition);
+    partitions_of_folders_[folder] = partition;
+    (**watch_)->Watch(folder);
+  }
+
+  void WakeReadersOf(const std::string& folder) {
+    std::optional<TopicPartition> partition;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = partitions_of_folders_.find(folder);
+      if (found != partitions_of_folders_.end()) partition = found->second;
+    }
+    if (partition) Wake(*partition);
+  }
+
   struct Waiter {
     const std::map<TopicPartition, int64_t>& positions;
     std::condition_variable appended{};
@@ -217,6 +245,9 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
   std::map<TopicPartition, std::unique_ptr<PartitionWriter>> writers_;
   std::map<std::string, std::shared_ptr<TopicFolder>> folders_;
   std::list<Waiter*> waiters_;
+  std::map<std::string, TopicPartition> partitions_of_folders_;  // that are watched
+  // Nothing before the first reader is at an end. Ends before all above: its thread uses them.
+  std::optional<absl::StatusOr<std::unique_ptr<FolderWatch>>> watch_;
 };
 
 class RecordingLog::Producer final : public LogProducer {

@@ -27,8 +27,10 @@ struct RecordingOptions {
   bool compress = true;                        // values by lz4, where that makes them smaller
   bool read_only = false;  // nothing is created or appended; committing for a group is still tried
   bool sync = true;        // false: Flush does not wait for the disk
-  std::chrono::milliseconds tail_interval{
-      250};  // how often a waiting consumer looks for what other processes have written
+  // How often a waiting consumer looks for what other processes have written.
+  std::chrono::milliseconds tail_interval{250};
+  // Whether it is woken by that, too, where the system can: a thread more (folder_watch.h).
+  bool watch_appends = false;
 };
 
 class RecordingLog final : public Log {

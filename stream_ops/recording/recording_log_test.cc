@@ -104,6 +104,28 @@ TEST(RecordingLog, AWaitingConsumerSeesWhatAnotherLogWrites) {
   writer.join();
 }
 
+// Without the watch it would look again after an hour.
+TEST(RecordingLog, AWaitingConsumerIsWokenByWhatAnotherLogWrites) {
+  const ScratchDirectory scratch;
+  auto writer = OpenLog({.directory = scratch.path()});
+  ASSERT_TRUE(writer->admin().CreateTopic({.name = "t", .partitions = 2, .config = {}}).ok());
+  ASSERT_TRUE(AppendOne(*writer, "first").ok());
+  auto reader = OpenLog({.directory = scratch.path(),
+                         .read_only = true,
+                         .tail_interval = std::chrono::hours(1),
+                         .watch_appends = true});
+  auto consumer = *reader->NewConsumer({});
+  ASSERT_TRUE(consumer->Subscribe({"t"}, nullptr).ok());
+  EXPECT_THAT(PollValues(*consumer), testing::ElementsAre("first"));
+  EXPECT_THAT(PollValues(*consumer), testing::IsEmpty());  // at its end, from now on it is watched
+  std::thread later([&] { ASSERT_TRUE(AppendOne(*writer, "second").ok()); });
+  std::vector<ConsumerRecord> records;
+  EXPECT_TRUE(consumer->Poll(std::chrono::seconds(20), 10, &records).ok());
+  later.join();
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records.front().value, "second");
+}
+
 TEST(RecordingLog, TellsOfTornAndDamagedBytes) {
   const ScratchDirectory scratch;
   {

@@ -30,7 +30,8 @@ using std::chrono::milliseconds;
 
 std::unique_ptr<Log> OpenLog(const std::string& bootstrap, const std::string& recording) {
   if (!recording.empty()) {
-    auto log = RecordingLog::Open({.directory = recording, .read_only = true});
+    auto log =
+        RecordingLog::Open({.directory = recording, .read_only = true, .watch_appends = true});
     EROICA_CHECK(log.ok());
     return *std::move(log);
   }

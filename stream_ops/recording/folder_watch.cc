@@ -1,0 +1,89 @@
+#include "stream_ops/recording/folder_watch.h"
+
+#include <absl/status/status.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "stream_ops/recording/file.h"
+
+namespace eroica {
+namespace {
+
+// What is written in a row is said once.
+constexpr int kPauseMs = 5;
+constexpr uint32_t kWrites = IN_MODIFY | IN_CREATE;
+
+// False: the watch ends. With nothing to wait for but that, true once the time is over.
+bool Wait(int stop, int events, int timeout_ms) {
+  std::array<pollfd, 2> waited{{{stop, POLLIN, 0}, {events, POLLIN, 0}}};
+  while (::poll(waited.data(), events < 0 ? 1 : 2, timeout_ms) < 0 && errno == EINTR) {
+  }
+  return waited[0].revents == 0;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<FolderWatch>> FolderWatch::Start(Written written) {
+  const int events = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  const int stop = events < 0 ? -1 : ::eventfd(0, EFD_CLOEXEC);
+  if (stop < 0) {
+    const int error = errno;
+    if (events >= 0) ::close(events);
+    return absl::UnavailableError(FileError(error, "watch", "folders of recordings").message());
+  }
+  return std::unique_ptr<FolderWatch>(new FolderWatch(std::move(written), events, stop));
+}
+
+FolderWatch::FolderWatch(Written written, int events, int stop)
+    : written_(std::move(written)), events_(events), stop_(stop), thread_([this] { Listen(); }) {}
+
+FolderWatch::~FolderWatch() {
+  ::eventfd_write(stop_, 1);
+  thread_.join();
+  ::close(events_);
+  ::close(stop_);
+}
+
+bool FolderWatch::Watch(const std::string& folder) {
+  const std::lock_guard lock(mutex_);
+  const int descriptor = ::inotify_add_watch(events_, folder.c_str(), kWrites | IN_ONLYDIR);
+  if (descriptor >= 0) folders_[descriptor] = folder;
+  return descriptor >= 0;
+}
+
+void FolderWatch::Listen() {
+  while (Wait(stop_, events_, -1)) {
+    for (const std::string& folder : TakeWritten()) written_(folder);
+    if (!Wait(stop_, -1, kPauseMs)) return;
+  }
+}
+
+std::set<std::string> FolderWatch::TakeWritten() {
+  std::set<std::string> written;
+  std::array<char, 16 << 10> buffer;
+  const std::lock_guard lock(mutex_);
+  for (ssize_t count = 0; (count = ::read(events_, buffer.data(), buffer.size())) > 0;) {
+    for (ssize_t at = 0; at < count;) {
+      inotify_event event{};
+      std::memcpy(&event, buffer.data() + at, sizeof(event));
+      at += static_cast<ssize_t>(sizeof(event) + event.len);
+      if ((event.mask & IN_Q_OVERFLOW) != 0) {  // some are not named
+        for (const auto& [descriptor, folder] : folders_) written.insert(folder);
+      } else if (const auto found = folders_.find(event.wd); found != folders_.end()) {
+        written.insert(found->second);
+        if ((event.mask & IN_IGNORED) != 0) folders_.erase(found);  // the folder is gone
+      }
+    }
+  }
+  return written;
+}
+
+}  // namespace eroica

@@ -1,0 +1,48 @@
+// Hears from the kernel (inotify) that somebody writes into the files of folders, so that who
+// follows a recording need not wait until it looks again. A help, no promise: where the system
+// refuses, or a folder comes later, whoever waits must look again after a while all the same.
+// One thread of its own; all calls are thread-safe.
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+
+namespace eroica {
+
+class FolderWatch {
+ public:
+  // Called on the watch's thread; for many writes in a row, once. Must not call the watch.
+  using Written = std::function<void(const std::string& folder)>;
+
+  // kUnavailable where the system gives none (fs.inotify.max_user_instances).
+  static absl::StatusOr<std::unique_ptr<FolderWatch>> Start(Written written);
+  // No call is made any more once this is over.
+  ~FolderWatch();
+
+  // False where there is no such folder, or the system refuses (fs.inotify.max_user_watches).
+  // Again for the same folder changes nothing.
+  bool Watch(const std::string& folder);
+
+ private:
+  FolderWatch(Written written, int events, int stop);
+
+  void Listen();
+  // The folders that were written into since this was asked last.
+  std::set<std::string> TakeWritten();
+
+  const Written written_;
+  const int events_;  // descriptor of inotify(7)
+  const int stop_;    // readable once the watch ends (eventfd(2))
+  std::mutex mutex_;
+  std::map<int, std::string> folders_;  // by watch descriptor; guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace eroica

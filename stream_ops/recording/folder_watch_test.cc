@@ -1,0 +1,81 @@
+#include "stream_ops/recording/folder_watch.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "stream_ops/recording/scratch_directory.h"
+
+namespace eroica {
+namespace {
+
+void WriteInto(const std::string& folder) {
+  std::ofstream(folder + "/file", std::ios::app) << "more" << std::flush;
+}
+
+class FolderWatchTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto watch = FolderWatch::Start([this](const std::string& folder) {
+      const std::lock_guard lock(mutex_);
+      written_.insert(folder);
+      heard_.notify_all();
+    });
+    if (!watch.ok()) GTEST_SKIP() << watch.status();
+    watch_ = *std::move(watch);
+    for (const char* name : {"/a", "/b"}) std::filesystem::create_directory(scratch_.path() + name);
+  }
+
+  std::string Folder(const char* name) const { return scratch_.path() + "/" + name; }
+
+  // Whether it is heard of writes into the folder, before so long has passed.
+  bool Hears(const std::string& folder, std::chrono::milliseconds patience) {
+    std::unique_lock lock(mutex_);
+    return heard_.wait_for(lock, patience, [&] { return written_.contains(folder); });
+  }
+
+  const ScratchDirectory scratch_;
+  std::mutex mutex_;
+  std::condition_variable heard_;
+  std::set<std::string> written_;
+  std::unique_ptr<FolderWatch> watch_;  // ends before what it calls
+};
+
+TEST_F(FolderWatchTest, HearsOfWritesIntoTheFoldersThatItWatchesAndOfNoOthers) {
+  ASSERT_TRUE(watch_->Watch(Folder("a")));
+  WriteInto(Folder("b"));
+  WriteInto(Folder("a"));
+  EXPECT_TRUE(Hears(Folder("a"), std::chrono::minutes(1)));
+  EXPECT_FALSE(Hears(Folder("b"), std::chrono::milliseconds(20)));
+}
+
+TEST_F(FolderWatchTest, AFolderThatIsGoneIsForgottenAndCanBeWatchedAnew) {
+  ASSERT_TRUE(watch_->Watch(Folder("a")));
+  std::filesystem::remove_all(Folder("a"));
+  EXPECT_TRUE(Hears(Folder("a"), std::chrono::minutes(1)));
+  EXPECT_FALSE(watch_->Watch(Folder("a")));
+  std::filesystem::create_directory(Folder("a"));
+  ASSERT_TRUE(watch_->Watch(Folder("a")));
+  {
+    const std::lock_guard lock(mutex_);
+    written_.clear();
+  }
+  WriteInto(Folder("a"));
+  EXPECT_TRUE(Hears(Folder("a"), std::chrono::minutes(1)));
+}
+
+TEST_F(FolderWatchTest, AFileIsNoFolder) {
+  WriteInto(Folder("a"));
+  EXPECT_FALSE(watch_->Watch(Folder("a") + "/file"));
+  EXPECT_FALSE(watch_->Watch(Folder("none")));
+}
+
+}  // namespace
+}  // namespace eroica
