@@ -5,14 +5,12 @@
 #include <string_view>
 #include <utility>
 
+#include "schemas/time_unit.h"
 #include "state_store/key_encoding.h"
 #include "state_store/key_schema.h"
 
 namespace eroica {
-
 namespace {
-
-constexpr int64_t kMinutesOfHour = 60;
 
 std::string AgeKey(const JobId& job) { return BeginProgressKey(job, ProgressFamily::kAge).key(); }
 
@@ -38,7 +36,7 @@ bool JobAges::RestoreRow(const JobId& job, std::string_view value) {
 void JobAges::Hear(const JobId& job, int64_t offset, bool goes_on) {
   Age& age = ages_[job];
   age.offset = std::max(age.offset, offset);
-  if (age.silent_minutes >= kMinutesOfHour) changed_.insert(job);
+  if (age.silent_minutes >= kMinutesPerHour) changed_.insert(job);
   age.silent_minutes = 0;
   if (!goes_on || age.ended_as < 0) return;
   ended_.erase(age.ended_as);
@@ -56,7 +54,7 @@ void JobAges::End(const JobId& job) {
 
 void JobAges::Tick() {
   for (auto& [job, age] : ages_) {
-    if (++age.silent_minutes % kMinutesOfHour == 0) changed_.insert(job);
+    if (++age.silent_minutes % kMinutesPerHour == 0) changed_.insert(job);
   }
   tick_passed_ = true;
 }
@@ -90,12 +88,12 @@ void JobAges::Keep(StateChanges& changes) {
     const auto found = ages_.find(job);
     if (found == ages_.end()) continue;  // forgotten, with its row
     const Age& age = found->second;
-    if (age.ended_as < 0 && age.silent_minutes < kMinutesOfHour) {
+    if (age.ended_as < 0 && age.silent_minutes < kMinutesPerHour) {
       changes.Delete(Table::kProgress, AgeKey(job));
     } else {
       changes.Put(Table::kProgress, AgeKey(job),
                   KeyWriter()
-                      .PutInt64(age.silent_minutes / kMinutesOfHour * kMinutesOfHour)
+                      .PutInt64(age.silent_minutes / kMinutesPerHour * kMinutesPerHour)
                       .PutInt64(age.ended_as)
                       .key());
     }

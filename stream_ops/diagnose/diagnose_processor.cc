@@ -18,7 +18,6 @@
 namespace eroica {
 namespace {
 
-constexpr int64_t kMinutesOfHour = 60;
 // What a decoded row takes for each byte of its payload, about.
 constexpr uint64_t kBytesOfPayloadByte = 4;
 
@@ -278,7 +277,7 @@ absl::Status DiagnoseProcessor::Punctuate(PunctuationType type) {
   if (type == PunctuationType::kMinute) {
     ages_.Tick();
     const absl::Status status = ForgetJobs();
-    return status.ok() && ++minutes_ % kMinutesOfHour == 0 ? ExpireFindings() : status;
+    return status.ok() && ++minutes_ % kMinutesPerHour == 0 ? ExpireFindings() : status;
   }
   for (auto& [id, job] : jobs_) {
     DiagnoseHangs(id, *job, true);

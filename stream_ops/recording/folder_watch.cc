@@ -31,7 +31,7 @@ bool Wait(int stop, int events, int timeout_ms) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<FolderWatch>> FolderWatch::Start(Written written) {
+absl::StatusOr<std::unique_ptr<FolderWatch>> FolderWatch::Start() {
   const int events = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   const int stop = events < 0 ? -1 : ::eventfd(0, EFD_CLOEXEC);
   if (stop < 0) {
@@ -39,11 +39,11 @@ absl::StatusOr<std::unique_ptr<FolderWatch>> FolderWatch::Start(Written written)
     if (events >= 0) ::close(events);
     return absl::UnavailableError(FileError(error, "watch", "folders of recordings").message());
   }
-  return std::unique_ptr<FolderWatch>(new FolderWatch(std::move(written), events, stop));
+  return std::unique_ptr<FolderWatch>(new FolderWatch(events, stop));
 }
 
-FolderWatch::FolderWatch(Written written, int events, int stop)
-    : written_(std::move(written)), events_(events), stop_(stop), thread_([this] { Listen(); }) {}
+FolderWatch::FolderWatch(int events, int stop)
+    : events_(events), stop_(stop), thread_([this] { Listen(); }) {}
 
 FolderWatch::~FolderWatch() {
   ::eventfd_write(stop_, 1);
@@ -52,22 +52,22 @@ FolderWatch::~FolderWatch() {
   ::close(stop_);
 }
 
-bool FolderWatch::Watch(const std::string& folder) {
+bool FolderWatch::Watch(const std::string& folder, Written written) {
   const std::lock_guard lock(mutex_);
   const int descriptor = ::inotify_add_watch(events_, folder.c_str(), kWrites | IN_ONLYDIR);
-  if (descriptor >= 0) folders_[descriptor] = folder;
+  if (descriptor >= 0) folders_[descriptor] = std::move(written);
   return descriptor >= 0;
 }
 
 void FolderWatch::Listen() {
   while (Wait(stop_, events_, -1)) {
-    for (const std::string& folder : TakeWritten()) written_(folder);
+    for (const Written& written : TakeWritten()) written();
     if (!Wait(stop_, -1, kPauseMs)) return;
   }
 }
 
-std::set<std::string> FolderWatch::TakeWritten() {
-  std::set<std::string> written;
+auto FolderWatch::TakeWritten() -> std::vector<Written> {
+  std::map<int, Written> written;  // once a folder
   std::array<char, 16 << 10> buffer;
   const std::lock_guard lock(mutex_);
   for (ssize_t count = 0; (count = ::read(events_, buffer.data(), buffer.size())) > 0;) {
@@ -76,14 +76,16 @@ std::set<std::string> FolderWatch::TakeWritten() {
       std::memcpy(&event, buffer.data() + at, sizeof(event));
       at += static_cast<ssize_t>(sizeof(event) + event.len);
       if ((event.mask & IN_Q_OVERFLOW) != 0) {  // some are not named
-        for (const auto& [descriptor, folder] : folders_) written.insert(folder);
+        written = folders_;
       } else if (const auto found = folders_.find(event.wd); found != folders_.end()) {
-        written.insert(found->second);
+        written.insert(*found);
         if ((event.mask & IN_IGNORED) != 0) folders_.erase(found);  // the folder is gone
       }
     }
   }
-  return written;
+  std::vector<Written> calls;
+  for (auto& [descriptor, call] : written) calls.push_back(std::move(call));
+  return calls;
 }
 
 }  // namespace eroica

@@ -10,38 +10,37 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace eroica {
 
 class FolderWatch {
  public:
   // Called on the watch's thread; for many writes in a row, once. Must not call the watch.
-  using Written = std::function<void(const std::string& folder)>;
+  using Written = std::function<void()>;
 
   // kUnavailable where the system gives none (fs.inotify.max_user_instances).
-  static absl::StatusOr<std::unique_ptr<FolderWatch>> Start(Written written);
+  static absl::StatusOr<std::unique_ptr<FolderWatch>> Start();
   // No call is made any more once this is over.
   ~FolderWatch();
 
   // False where there is no such folder, or the system refuses (fs.inotify.max_user_watches).
-  // Again for the same folder changes nothing.
-  bool Watch(const std::string& folder);
+  // Again for the same folder: `written` takes the place of what was called before.
+  bool Watch(const std::string& folder, Written written);
 
  private:
-  FolderWatch(Written written, int events, int stop);
+  FolderWatch(int events, int stop);
 
   void Listen();
-  // The folders that were written into since this was asked last.
-  std::set<std::string> TakeWritten();
+  // Of the folders that were written into since this was asked last.
+  std::vector<Written> TakeWritten();
 
-  const Written written_;
   const int events_;  // descriptor of inotify(7)
   const int stop_;    // readable once the watch ends (eventfd(2))
   std::mutex mutex_;
-  std::map<int, std::string> folders_;  // by watch descriptor; guarded by mutex_
+  std::map<int, Written> folders_;  // by watch descriptor; guarded by mutex_
   std::thread thread_;
 };
 

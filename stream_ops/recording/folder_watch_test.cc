@@ -23,14 +23,18 @@ void WriteInto(const std::string& folder) {
 class FolderWatchTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto watch = FolderWatch::Start([this](const std::string& folder) {
+    auto watch = FolderWatch::Start();
+    if (!watch.ok()) GTEST_SKIP() << watch.status();
+    watch_ = *std::move(watch);
+    for (const char* name : {"/a", "/b"}) std::filesystem::create_directory(scratch_.path() + name);
+  }
+
+  bool Watch(const std::string& folder) {
+    return watch_->Watch(folder, [this, folder] {
       const std::lock_guard lock(mutex_);
       written_.insert(folder);
       heard_.notify_all();
     });
-    if (!watch.ok()) GTEST_SKIP() << watch.status();
-    watch_ = *std::move(watch);
-    for (const char* name : {"/a", "/b"}) std::filesystem::create_directory(scratch_.path() + name);
   }
 
   std::string Folder(const char* name) const { return scratch_.path() + "/" + name; }
@@ -49,7 +53,7 @@ class FolderWatchTest : public ::testing::Test {
 };
 
 TEST_F(FolderWatchTest, HearsOfWritesIntoTheFoldersThatItWatchesAndOfNoOthers) {
-  ASSERT_TRUE(watch_->Watch(Folder("a")));
+  ASSERT_TRUE(Watch(Folder("a")));
   WriteInto(Folder("b"));
   WriteInto(Folder("a"));
   EXPECT_TRUE(Hears(Folder("a"), std::chrono::minutes(1)));
@@ -57,12 +61,12 @@ TEST_F(FolderWatchTest, HearsOfWritesIntoTheFoldersThatItWatchesAndOfNoOthers) {
 }
 
 TEST_F(FolderWatchTest, AFolderThatIsGoneIsForgottenAndCanBeWatchedAnew) {
-  ASSERT_TRUE(watch_->Watch(Folder("a")));
+  ASSERT_TRUE(Watch(Folder("a")));
   std::filesystem::remove_all(Folder("a"));
   EXPECT_TRUE(Hears(Folder("a"), std::chrono::minutes(1)));
-  EXPECT_FALSE(watch_->Watch(Folder("a")));
+  EXPECT_FALSE(Watch(Folder("a")));
   std::filesystem::create_directory(Folder("a"));
-  ASSERT_TRUE(watch_->Watch(Folder("a")));
+  ASSERT_TRUE(Watch(Folder("a")));
   {
     const std::lock_guard lock(mutex_);
     written_.clear();
@@ -73,8 +77,8 @@ TEST_F(FolderWatchTest, AFolderThatIsGoneIsForgottenAndCanBeWatchedAnew) {
 
 TEST_F(FolderWatchTest, AFileIsNoFolder) {
   WriteInto(Folder("a"));
-  EXPECT_FALSE(watch_->Watch(Folder("a") + "/file"));
-  EXPECT_FALSE(watch_->Watch(Folder("none")));
+  EXPECT_FALSE(Watch(Folder("a") + "/file"));
+  EXPECT_FALSE(Watch(Folder("none")));
 }
 
 }  // namespace

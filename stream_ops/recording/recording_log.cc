@@ -171,23 +171,12 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
     const std::lock_guard lock(mutex_);
     if (!options_.watch_appends || writers_.contains(partition)) return;
     if (!watch_.has_value()) {
-      watch_ = FolderWatch::Start([this](const std::string& folder) { WakeReadersOf(folder); });
+      watch_ = FolderWatch::Start();
       if (!watch_->ok()) spdlog::debug("recording: {}", watch_->status().ToString());
     }
-    if (!watch_->ok()) return;
-    const std::string folder = directory_.PartitionPath(partition);
-    partitions_of_folders_[folder] = partition;
-    (**watch_)->Watch(folder);
-  }
-
-  void WakeReadersOf(const std::string& folder) {
-    std::optional<TopicPartition> partition;
-    {
-      const std::lock_guard lock(mutex_);
-      const auto found = partitions_of_folders_.find(folder);
-      if (found != partitions_of_folders_.end()) partition = found->second;
-    }
-    if (partition) Wake(*partition);
+    if (watch_->ok())
+      (**watch_)->Watch(directory_.PartitionPath(partition),
+                        [this, partition] { Wake(partition); });
   }
 
   struct Waiter {
@@ -245,7 +234,6 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
   std::map<TopicPartition, std::unique_ptr<PartitionWriter>> writers_;
   std::map<std::string, std::shared_ptr<TopicFolder>> folders_;
   std::list<Waiter*> waiters_;
-  std::map<std::string, TopicPartition> partitions_of_folders_;  // that are watched
   // Nothing before the first reader is at an end. Ends before all above: its thread uses them.
   std::optional<absl::StatusOr<std::unique_ptr<FolderWatch>>> watch_;
 };
