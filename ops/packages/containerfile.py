@@ -54,11 +54,12 @@ def stages(text=None):
 
 
 def with_packages(folder):
-    """The text with a stage `build` that takes the packages from a folder of the context."""
+    """The text with a stage `build` that takes the packages from a folder of the context. It has
+    several layers, as the one that compiles: Podman treats their cache differently."""
     with open(PATH, encoding="utf-8") as file:
         text = file.read()
     compiling = re.compile(r"^FROM \S+ AS build$.*?(?=^FROM )", re.MULTILINE | re.DOTALL)
-    copying = f"FROM scratch AS build\nCOPY {folder} /packages\n\n"
+    copying = f"FROM debian:bookworm AS build\nWORKDIR /src\nCOPY {folder} /packages\n\n"
     replaced, count = compiling.subn(copying, text)
     if count != 1:
         raise ValueError("the Containerfile has no stage build")

@@ -43,10 +43,10 @@ class Podman:
             raise AssertionError(f"podman {' '.join(words)}: {code}\n{out}{err}")
         return out
 
-    def build(self, containerfile, context, *options):
+    def build(self, containerfile, context, *words, **options):
         """Builds from what is here: an image that is missing is never fetched."""
-        words = ["--pull=never", "--network=host", "--isolation=chroot", f"--file={containerfile}"]
-        return self.do("build", *words, *options, context)
+        here = ["--pull=never", "--network=host", "--isolation=chroot", f"--file={containerfile}"]
+        return self.do("build", *here, *words, context, **options)
 
     def run(self, *words, **options):
         """Standard output of a container; of one that is detached, its id."""
