@@ -57,7 +57,8 @@ void AlertmanagerSink::Run(const std::stop_token& stop) {
   std::condition_variable_any wake;
   while (!stop.stop_requested()) {
     const int64_t now_ms = NowMs();
-    if (index_.caught_up() && Look(now_ms) && steady_clock::now() >= next_attempt_)
+    if (index_.caught_up() && options_.mutes_are_known() && Look(now_ms) &&
+        steady_clock::now() >= next_attempt_)
       Push(stop, now_ms);
     std::unique_lock lock(mutex);
     wake.wait_for(lock, stop, kLook, [] { return false; });

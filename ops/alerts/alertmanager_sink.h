@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -26,6 +27,8 @@ struct AlertmanagerOptions {
   std::chrono::milliseconds resend_every{60'000};
   std::chrono::milliseconds pause_first{1'000};
   std::chrono::milliseconds pause_longest{60'000};
+  // Whether the index knows who has muted what: nothing is sent before. Any thread.
+  std::function<bool()> mutes_are_known = [] { return true; };
 };
 
 // Counted since the start.

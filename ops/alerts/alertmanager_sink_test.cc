@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -19,13 +21,16 @@ class AlertmanagerSinkTest : public ::testing::Test {
   void Take(const std::string& id, FindingState state, Severity severity = Severity::kMajor) {
     index_.Add({.finding = FindingOf(id, state, severity), .partition = 0, .offset = offset_++});
   }
-  void Start(milliseconds resend_every = std::chrono::hours(1)) {
+  void Start(
+      milliseconds resend_every = std::chrono::hours(1),
+      std::function<bool()> mutes_are_known = [] { return true; }) {
     sink_ = std::make_unique<AlertmanagerSink>(
         index_, AlertmanagerOptions{.url = *ParseHttpUrl(receiver_.url("/am/")),
                                     .connection = {.time = milliseconds(500)},
                                     .resend_every = resend_every,
                                     .pause_first = milliseconds(1),
-                                    .pause_longest = milliseconds(2)});
+                                    .pause_longest = milliseconds(2),
+                                    .mutes_are_known = std::move(mutes_are_known)});
     sink_->Start();
   }
   bool AwaitPosts(size_t count) {
@@ -79,6 +84,26 @@ TEST_F(AlertmanagerSinkTest, SaysNothingBeforeTheFindingsAreReadAndNothingOfMute
   ASSERT_TRUE(AwaitPosts(1));
   ASSERT_EQ(Alerts(0).size(), 1U);
   EXPECT_EQ(Alerts(0)[0]["labels"]["severity"], "major");
+}
+
+TEST_F(AlertmanagerSinkTest, SaysNothingBeforeItIsKnownWhatIsMuted) {
+  std::atomic<int> asked = 0;
+  std::atomic<bool> known = false;
+  Take("muted", FindingState::kOpened, Severity::kCritical);
+  Take("a", FindingState::kOpened);
+  index_.SetCaughtUp();
+  Start(std::chrono::hours(1), [&] {
+    ++asked;
+    return known.load();
+  });
+  ASSERT_TRUE(Eventually([&] { return asked >= 2; }));
+  EXPECT_EQ(receiver_.attempts(), 0U);
+  index_.Annotate("muted", {.muted = Annotation::Mute{.until_ms = int64_t{1} << 50}});
+  known = true;
+  ASSERT_TRUE(AwaitPosts(1));
+  ASSERT_EQ(Alerts(0).size(), 1U);
+  EXPECT_EQ(Alerts(0)[0]["labels"]["severity"], "major");
+  sink_ = nullptr;
 }
 
 TEST_F(AlertmanagerSinkTest, AnAlertmanagerThatWasAwayHearsHowThingsAreNow) {

@@ -22,6 +22,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds kPoll{250};
+constexpr milliseconds kAskForMutes{50};
 constexpr milliseconds kReopenAfter{1'000};
 
 // CloudEvents' binding to HTTP calls its headers ce-type, that to Kafka ce_type.
@@ -83,14 +84,18 @@ void WebhookSink::Run(const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any wake;
   LogRate rate;
+  const auto rest = [&](milliseconds time) {
+    std::unique_lock lock(mutex);
+    wake.wait_for(lock, stop, time, [] { return false; });
+  };
+  while (!stop.stop_requested() && !options_.mutes_are_known()) rest(kAskForMutes);
   while (!stop.stop_requested()) {
     const absl::Status status = Deliver(stop);
     if (status.ok()) return;
     if (const auto held_back = rate.Due(steady_clock::now()))
       spdlog::warn("alerts: the findings cannot be read, it is tried again error=\"{}\"",
                    status.ToString());
-    std::unique_lock lock(mutex);
-    wake.wait_for(lock, stop, kReopenAfter, [] { return false; });
+    rest(kReopenAfter);
   }
 }
 

@@ -41,6 +41,8 @@ struct WebhookOptions {
   std::chrono::milliseconds pause_longest{300'000};
   // Whether somebody has muted the finding. Any thread.
   std::function<bool(const std::string& id)> is_muted = [](const std::string&) { return false; };
+  // Whether is_muted knows it by now: nothing is read before. Any thread.
+  std::function<bool()> mutes_are_known = [] { return true; };
 };
 
 // Counted since the start.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 
 #include "ops/alerts/testing/receiver.h"
@@ -211,6 +212,26 @@ TEST_P(WebhookSinkTest, WhatSomebodyHasMutedIsNotSentBeforeItsMuteEnds) {
   ASSERT_TRUE(AwaitDelivered(3));
   EXPECT_THAT(Taken(), ElementsAre("x opened major", "a opened major", "m resolved major"));
   EXPECT_EQ(sink_->probe().muted, 1U);
+}
+
+TEST_P(WebhookSinkTest, NothingIsSentBeforeItIsKnownWhatIsMuted) {
+  std::atomic<int> asked = 0;
+  std::atomic<bool> known = false;
+  WebhookOptions options = Options();
+  options.is_muted = [&](const std::string& id) { return known && id == "m"; };
+  options.mutes_are_known = [&] {
+    ++asked;
+    return known.load();
+  };
+  Publish("m", FindingState::kOpened);
+  Publish("a", FindingState::kOpened);
+  Start(options);
+  ASSERT_TRUE(Eventually([&] { return asked >= 3; }));
+  EXPECT_EQ(receiver_.attempts(), 0U);
+  known = true;
+  ASSERT_TRUE(AwaitDelivered(1));
+  EXPECT_THAT(Taken(), ElementsAre("a opened major"));
+  sink_ = nullptr;
 }
 
 TEST_P(WebhookSinkTest, ADeadReceiverDoesNotHoldUpTheEnd) {

@@ -12,6 +12,8 @@
 #include "ops/alerts/testing/receiver.h"
 #include "ops/cli/exit_code.h"
 #include "ops/cli/program_run.h"
+#include "ops/cli/time_text.h"
+#include "ops/findings/audit_entry.h"
 #include "ops/findings/testing/findings_topic.h"
 #include "ops/rest/testing/raw_client.h"
 #include "stream_ops/recording/recording_log.h"
@@ -19,6 +21,7 @@
 namespace eroica {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -34,6 +37,32 @@ class AlertProgramTest : public ::testing::Test {
       arguments.push_back("alerts." + setting);
     }
     program_ = std::make_unique<Program>(arguments);
+  }
+  // Mutes of that finding, each an hour from now.
+  void AddAuditEntries(int count, const std::string& target) {
+    const std::string topic = AuditTopicName("eroica");
+    const absl::Status made = log_->admin().CreateTopic(
+        {.name = topic, .partitions = 1, .config = {}, .replication_factor = 1});
+    ASSERT_TRUE(made.ok() || absl::IsAlreadyExists(made)) << made;
+    const auto producer = *log_->NewProducer();
+    const int64_t now_ms = NowMs();
+    for (int i = 0; i < count; ++i) {
+      const AuditEntry entry{.id = target + std::to_string(i),
+                             .at_ms = now_ms,
+                             .by = "a person",
+                             .action = AuditAction::kMute,
+                             .target = target,
+                             .detail = "",
+                             .until_ms = now_ms + 3'600'000};
+      ASSERT_TRUE(producer
+                      ->Append({.topic = topic,
+                                .key = target,
+                                .value = EncodeAuditEntry(entry),
+                                .headers = {},
+                                .partition = std::nullopt})
+                      .ok());
+    }
+    ASSERT_TRUE(producer->Flush(std::chrono::seconds(30)).ok());
   }
   ProgramRun Stop() {
     program_->Signal(SIGTERM);
@@ -74,6 +103,24 @@ TEST_F(AlertProgramTest, TellsAWebhookAndAfterAKillGoesOn) {
   // c may have come a second time, under its own id; a and b may not.
   EXPECT_LE(receiver_.posts().size(), 5U);
   EXPECT_FALSE(receiver_.posts()[0].Header("webhook-signature").empty());
+}
+
+// The audit topic is longer than the findings: who begins with the findings sends what is muted.
+TEST_F(AlertProgramTest, WhatWasMutedBeforeItsStartIsNotSent) {
+  AddAuditEntries(20'000, "another finding");
+  AddAuditEntries(1, "muted");
+  topic_.Publish(FindingOf("muted", FindingState::kOpened, Severity::kCritical));
+  topic_.Publish(FindingOf("open", FindingState::kOpened));
+  Receiver alertmanager;
+  Start({"webhook_url=" + receiver_.url("/"), "alertmanager_urls=" + alertmanager.url("/")});
+  ASSERT_TRUE(Await([&] { return receiver_.posts().size() == 1; })) << program_->ErrSoFar();
+  ASSERT_TRUE(Await([&] { return alertmanager.posts().size() == 1; })) << program_->ErrSoFar();
+  const ProgramRun run = Stop();
+  EXPECT_EQ(run.exit_code, kExitNothingFound) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("muted=1"));
+  EXPECT_THAT(receiver_.posts()[0].Header("ce-subject"), EndsWith("/open"));
+  EXPECT_EQ(receiver_.posts().size(), 1U);
+  EXPECT_THAT(alertmanager.posts()[0].body, Not(HasSubstr("critical")));
 }
 
 TEST_F(AlertProgramTest, SaysWhatIsWrongWithItsOptions) {

@@ -3,6 +3,7 @@
 #include <absl/strings/ascii.h>
 #include <absl/strings/str_split.h>
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -16,6 +17,7 @@ namespace eroica {
 namespace {
 
 constexpr uint64_t kIndexBytes = uint64_t{64} << 20;
+constexpr std::chrono::seconds kMutesLongest{30};
 
 Severity SeverityOf(const std::string& name) {
   for (int i = 0; i < kSeverityCount; ++i) {
@@ -135,15 +137,29 @@ absl::StatusOr<std::unique_ptr<AlertSinks>> AlertSinks::Open(const NodeConfig& c
       const FindingPtr finding = index.Find(id);
       return finding != nullptr && finding->annotation.IsMuted(NowMs());
     };
+    (*webhook)->mutes_are_known = [&sinks = *sinks] { return sinks.MutesAreKnown(); };
     sinks->webhook_ = std::make_unique<WebhookSink>(log, **std::move(webhook));
   }
-  for (AlertmanagerOptions& options : *alertmanagers)
+  for (AlertmanagerOptions& options : *alertmanagers) {
+    options.mutes_are_known = [&sinks = *sinks] { return sinks.MutesAreKnown(); };
     sinks->alertmanagers_.push_back(
         std::make_unique<AlertmanagerSink>(sinks->index_, std::move(options)));
+  }
   return sinks;
 }
 
+bool AlertSinks::MutesAreKnown() {
+  if (index_.caught_up() && (audit_.caught_up() || audit_.is_missing())) return true;
+  if (std::chrono::steady_clock::now() < wait_until_) return false;
+  if (!has_given_up_.exchange(true))
+    spdlog::warn(
+        "alerts: what people have muted could not be read in {} s: findings are sent all the same",
+        kMutesLongest.count());
+  return true;
+}
+
 void AlertSinks::Start() {
+  wait_until_ = std::chrono::steady_clock::now() + kMutesLongest;
   follower_.Start();
   audit_.Start();
   if (webhook_ != nullptr) webhook_->Start();

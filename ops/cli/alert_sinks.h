@@ -4,6 +4,8 @@
 
 #include <absl/status/statusor.h>
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,10 +30,15 @@ class AlertSinks {
 
  private:
   AlertSinks(const NodeConfig& config, Log& log);
+  // A finding that somebody has muted must wake nobody because this program was started anew. It
+  // is waited for, but not for ever: an alert too many is better than none. Any thread.
+  bool MutesAreKnown();
 
   FindingIndex index_;
   FindingFollower follower_;
   AuditLog audit_;
+  std::chrono::steady_clock::time_point wait_until_;  // set once, before the sinks begin
+  std::atomic<bool> has_given_up_ = false;
   std::unique_ptr<WebhookSink> webhook_;  // nullptr: none
   std::vector<std::unique_ptr<AlertmanagerSink>> alertmanagers_;
 };

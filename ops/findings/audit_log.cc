@@ -35,7 +35,12 @@ void AuditLog::Start() {
                        [this](const ConsumerRecord& record) {
                          if (const auto entry = DecodeAuditEntry(record.value)) Take(*entry);
                        },
-                   .caught_up = [this] { caught_up_ = true; }});
+                   .caught_up =
+                       [this] {
+                         caught_up_ = true;
+                         is_missing_ = false;
+                       },
+                   .missing = [this] { is_missing_ = true; }});
 }
 
 void AuditLog::Take(const AuditEntry& entry) {

@@ -45,6 +45,8 @@ class AuditLog {
   uint64_t version() const;
   // The topic has been read to its end, as it was when this began to follow.
   bool caught_up() const { return caught_up_; }
+  // There was no such topic when it was last looked for: nobody has asked for anything.
+  bool is_missing() const { return is_missing_; }
 
  private:
   void Take(const AuditEntry& entry);
@@ -58,6 +60,7 @@ class AuditLog {
   std::map<std::string, Annotation> annotations_;  // by finding
   uint64_t version_ = 0;
   std::atomic<bool> caught_up_ = false;
+  std::atomic<bool> is_missing_ = false;
   TopicFollower follower_;  // ends before what it fills
 };
 

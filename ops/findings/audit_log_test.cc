@@ -90,6 +90,20 @@ TEST_F(AuditLogTest, WithoutATopicNothingIsDone) {
   EXPECT_FALSE(index_.Find("f")->annotation.muted);
 }
 
+TEST_F(AuditLogTest, ATopicThatIsNotThereIsMissingUntilItIsMade) {
+  AuditLog audit(log_, "other", index_);
+  EXPECT_FALSE(audit.is_missing());
+  audit.Start();
+  while (!audit.is_missing()) std::this_thread::yield();
+  EXPECT_FALSE(audit.caught_up());
+  ASSERT_TRUE(
+      log_.admin()
+          .CreateTopic(
+              {.name = "other.audit", .partitions = 1, .config = {}, .replication_factor = 1})
+          .ok());
+  while (!audit.caught_up() || audit.is_missing()) std::this_thread::yield();
+}
+
 TEST(AuditEntryTest, IsReadAsItWasWrittenAndNothingElseIs) {
   for (int i = 0; i < kAuditActionCount; ++i) {
     const AuditEntry entry = Entry(static_cast<AuditAction>(i));

@@ -37,6 +37,7 @@ void TopicFollower::Run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     const absl::Status status = Follow(stop);
     if (status.ok()) return;
+    if (absl::IsNotFound(status) && calls_.missing) calls_.missing();
     if (!std::exchange(said, true))
       spdlog::warn(
           "{}: the topic cannot be read, it is tried again (`eroica topics create` makes what is "

@@ -18,6 +18,8 @@ class TopicFollower {
     std::function<void(const ConsumerRecord&)> take;
     // Once, when the topic has been read to its end as it is then. May be empty.
     std::function<void()> caught_up{};
+    // Where there is no such topic; again at each try. May be empty.
+    std::function<void()> missing{};
     // Several times a second, between records; its error is one of the topic. May be empty.
     std::function<absl::Status()> look{};
     // Before the thread ends, where the topic could be read. May be empty.
