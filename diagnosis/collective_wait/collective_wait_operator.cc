@@ -109,7 +109,7 @@ Finding Describe(const CrossRankView& view, const std::vector<ArrivalAccount>& a
   finding.evidence = {
       {"arrived_last", "count", static_cast<double>(culprit.last), peers_last,
        culprit.expected_last, culprit.operations},
-      {"chance_of_arriving_last_so_often", "probability", ChanceOfArrivals(accounts, culprit), 0.5,
+      {"p_value_of_arriving_last", "probability", ChanceOfArrivals(accounts, culprit), 0.5,
        most_chance, culprit.operations},
       {"caused_wait", "ns", static_cast<double>(culprit.caused_wait_ns),
        static_cast<double>(caused_by_all - culprit.caused_wait_ns) /

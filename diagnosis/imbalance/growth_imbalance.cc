@@ -77,7 +77,7 @@ Finding Describe(const CrossRankView& view, const std::vector<GrownRank>& grown,
   finding.evidence = GrowthEvidence(slowest.busy, slowest.growth, 0);
   if (slowest.busy.chance <= max_chance)
     finding.evidence.push_back(
-        {"chance", "probability", slowest.busy.chance, 1, max_chance, slowest.busy.steps});
+        {"p_value", "probability", slowest.busy.chance, 1, max_chance, slowest.busy.steps});
   finding.evidence.push_back({"ranks_with_more_work", "count", static_cast<double>(grown.size()), 0,
                               0, slowest.busy.peers + 1});
   finding.lost_ns_per_step = slowest.busy.excess_ns;

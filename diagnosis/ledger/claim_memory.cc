@@ -151,7 +151,7 @@ bool ClaimMemory::ShowsAsWell(const Record& other, const Record& record) {
 // may come to this rank in four of eight steps, and to another one in the next window. Where a rank
 // has one peer, few steps tell little of what they vary by: their own chance counts as well.
 bool ClaimMemory::StandsOutAlone(const Record& record, const Finding& claim) const {
-  if (const Measure* chance = FindMeasure(claim, kChanceOfExcess)) {
+  if (const Measure* chance = FindMeasure(claim, kPValueOfExcess)) {
     const double allowed =
         std::max(options_.least_single_window_chance,
                  options_.single_window_chance * SpentOnQuestion(WindowsUntil(record)));
@@ -170,7 +170,7 @@ bool ClaimMemory::StandsOutAlone(const Record& record, const Finding& claim) con
 // longer (the optimizer), which pauses may miss in few steps: there it is both that must hold.
 bool ClaimMemory::AreFewStepsEnough(const Record& record, const Finding& claim) const {
   if (record.steps < options_.fewest_steps || record.slow_steps < record.steps) return false;
-  const Measure* chance = FindMeasure(claim, kChanceOfExcess);
+  const Measure* chance = FindMeasure(claim, kPValueOfExcess);
   const Measure* signs = FindMeasure(claim, kSignsThatAgree);
   const bool no_chance =
       chance != nullptr && claim.ranks_seen * chance->culprit <= options_.no_chance;

@@ -21,7 +21,7 @@ TEST(ClaimMemory, AFunctionThatNobodyElseRunsIsEnoughInFewSteps) {
                               .peers = peers,
                               .samples = 4});
     claim.evidence.push_back({.name = "active_steps", .unit = "count", .culprit = 4, .samples = 4});
-    claim.evidence.push_back({.name = std::string(kChanceOfExcess),
+    claim.evidence.push_back({.name = std::string(kPValueOfExcess),
                               .unit = "probability",
                               .culprit = chance,
                               .samples = 4});
@@ -41,7 +41,7 @@ TEST(ClaimMemory, FewStepsAreEnoughWhereNoChanceDoesIt) {
     Finding claim = Claim(1, 5, slow_steps);
     claim.kind = kind;
     claim.evidence[0].samples = steps;
-    claim.evidence.push_back({.name = std::string(kChanceOfExcess),
+    claim.evidence.push_back({.name = std::string(kPValueOfExcess),
                               .unit = "probability",
                               .culprit = chance,
                               .samples = steps});
@@ -68,7 +68,7 @@ TEST(ClaimMemory, FewStepsAreEnoughWhereWhatElseWasMeasuredAgrees) {
                               .culprit = signs,
                               .threshold = 3,
                               .samples = 3});
-    claim.evidence.push_back({.name = std::string(kChanceOfExcess),
+    claim.evidence.push_back({.name = std::string(kPValueOfExcess),
                               .unit = "probability",
                               .culprit = chance,
                               .samples = steps});

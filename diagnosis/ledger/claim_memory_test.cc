@@ -316,7 +316,7 @@ TEST(ClaimMemory, FewStepsThatVaryTellOfNobodyAlone) {
     ClaimMemory memory;
     Finding claim = Claim(1, 5, 7);
     claim.evidence[0].samples = 8;
-    claim.evidence.push_back({.name = std::string(kChanceOfExcess),
+    claim.evidence.push_back({.name = std::string(kPValueOfExcess),
                               .unit = "probability",
                               .culprit = chance,
                               .samples = 8});

@@ -26,7 +26,7 @@ inline constexpr std::string_view kExcessOverNoise = "excess_over_noise";
 
 // How often the steps of one window, uneven as they are, make a given rank late by so much
 // (busy_time.h).
-inline constexpr std::string_view kChanceOfExcess = "chance_of_excess";
+inline constexpr std::string_view kPValueOfExcess = "p_value_of_excess";
 
 // Of a slow path between two hosts: how many pairs of ranks exchange data over it, of which the
 // claim names the worst.

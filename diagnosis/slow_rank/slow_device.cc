@@ -153,10 +153,10 @@ std::vector<Measure> GrowthEvidence(const BusyTime& busy, const ComputeGrowth& g
   std::vector<Measure> evidence = {
       {"busy_time_per_step", "ns", busy.busy_ns, busy.peers_busy_ns, 0, busy.steps},
       SlowStepsOf(busy),
-      {std::string(kChanceOfExcess), "probability", busy.chance_watched(), 0, 0,
+      {std::string(kPValueOfExcess), "probability", busy.chance_watched(), 0, 0,
        busy.watched_steps()},
       {"kernels_longer", "ratio", growth.growth, 0, min_separation * growth.noise, busy.peers},
-      {"kernels_that_grew_alike", "ratio", growth.uniform, 0, 0, busy.peers},
+      {"kernels_with_the_same_growth", "ratio", growth.uniform, 0, 0, busy.peers},
       {"excess_in_typical_calls", "ratio", growth.typical, 0, 0, busy.peers},
   };
   const double optimizer_least =

@@ -45,7 +45,7 @@ std::vector<Measure> EvidenceOf(const BusyTime& busy, const CauseFunction& cause
       {std::string(kExcessOverNoise), "ratio", busy.separation(), 1, options.min_separation,
        busy.steps},
       SlowStepsOf(busy),
-      {std::string(kChanceOfExcess), "probability", busy.chance_watched(), 0, 0,
+      {std::string(kPValueOfExcess), "probability", busy.chance_watched(), 0, 0,
        busy.watched_steps()},
       {"function_time_per_step", "ns", cause.own_ns, cause.peers_ns,
        cause.peers_ns + options.cause.min_coverage * busy.excess_ns, busy.peers},

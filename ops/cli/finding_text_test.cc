@@ -32,7 +32,7 @@ Finding LateRank() {
   finding.function_class = FunctionClass::kGpuCompute;
   finding.evidence = {{"arrived_last", "count", 5, 0.5, 1, 8},
                       {"caused_wait", "ns", 9.1e6, 2e5, 0, 8},
-                      {"chance", "probability", 1.2e-4, 0.5, 0.01, 8}};
+                      {"p_value", "probability", 1.2e-4, 0.5, 0.01, 8}};
   finding.chain = {{7, "rank 7 ran embedding_bag", 0},
                    {1, "rank 1 waited 7.62 ms in all_to_all", 7'625'000}};
   finding.lost_ns_per_step = 7.625e6;

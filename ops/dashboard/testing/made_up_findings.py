@@ -106,7 +106,7 @@ def slow_rank(job, rank, function):
             measure("wait_for_peers_per_step", "ns", 7.95e6, 45.4e6, 0, 32),
             measure("excess_over_noise", "ratio", 11.0, 1, 3, 32),
             measure("slow_steps", "count", 31, 0, 0, 32),
-            measure("chance_of_excess", "probability", 1.4e-52, 0, 0, 32),
+            measure("p_value_of_excess", "probability", 1.4e-52, 0, 0, 32),
             measure("function_time_per_step", "ns", 36.8e6, 0.4e6, 18.2e6, 7),
             measure("excess_explained_by_function", "ratio", 1.0, 0, 0.5, 7),
         ],
