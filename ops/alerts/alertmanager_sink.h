@@ -48,6 +48,7 @@ class AlertmanagerSink {
   AlertmanagerSink(const FindingIndex& index, AlertmanagerOptions options);
   void Start();
   AlertmanagerProbe probe() const;
+  const std::string& server() const { return options_.url.server; }
 
  private:
   void Run(const std::stop_token& stop);

@@ -67,6 +67,8 @@ class WebhookSink {
   // Begins; once. The destructor waits for the attempt that is being made, not for its answer.
   void Start();
   WebhookProbe probe() const;  // any thread
+  // "https://hooks.example:443": all of the URL that is no secret.
+  const std::string& server() const { return options_.url.server; }
 
  private:
   void Run(const std::stop_token& stop);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "ops/cli/logging.h"
 #include "ops/cli/open_log.h"
 #include "ops/cli/stop_signal.h"
+#include "ops/cli/subscriber_rest.h"
 #include "ops/cli/terminal.h"
 #include "ops/cli/time_text.h"
 #include "ops/findings/audit_log.h"
@@ -147,12 +149,30 @@ class SharedAudit {
   uint64_t taken_ = 0;  // version of the audit
 };
 
+// What the actor has counted, for those who ask on other threads.
+class SharedProbe {
+ public:
+  void Set(const ActorProbe& probe) {
+    const std::lock_guard lock(mutex_);
+    probe_ = probe;
+  }
+  ActorProbe Get() const {
+    const std::lock_guard lock(mutex_);
+    return probe_;
+  }
+
+ private:
+  mutable std::mutex mutex_;  // guards probe_
+  ActorProbe probe_;
+};
+
 bool MayPass(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
 
 // Until somebody says stop.
-absl::Status Follow(FindingSubscription& subscription, SharedAudit* audit, Actor* actor) {
+absl::Status Follow(FindingSubscription& subscription, SharedAudit* audit, Actor* actor,
+                    SharedProbe* shown) {
   constexpr milliseconds kLook{50};
   constexpr milliseconds kPoll{250};
   constexpr std::chrono::seconds kSayEvery{60};
@@ -166,6 +186,7 @@ absl::Status Follow(FindingSubscription& subscription, SharedAudit* audit, Actor
     if (!polled.ok() && !MayPass(polled)) return polled;
     if (audit != nullptr) audit->TakeOthersActions(actor);
     if (absl::Status status = actor->Take(std::move(batch)); !status.ok()) return status;
+    shown->Set(actor->probe());
     const absl::Status committed = subscription.Commit(subscription.Positions());
     if (!committed.ok() && !MayPass(committed)) return committed;
     if (steady_clock::now() < due) continue;
@@ -197,11 +218,21 @@ absl::Status Act(const NodeConfig& config, const ActFlags& flags, Policy policy)
   }
   Actor actor(std::move(options), **journal);
   if (absl::Status status = actor.Begin(); !status.ok()) return status;
+  SharedProbe shown;
+  const absl::StatusOr<std::unique_ptr<SubscriberRest>> rest =
+      SubscriberRest::Start(config, {.option = "act.listen",
+                                     .listen = config.act.listen,
+                                     .reasons = [] { return std::vector<std::string>(); },
+                                     .metrics =
+                                         [&shown](const SubscriberProgram& program) {
+                                           return ActMetrics(shown.Get(), program);
+                                         }});
+  if (!rest.ok()) return rest.status();
   CatchStopSignals();
   spdlog::info("act: running {} policy={} journal={}",
                flags.execute ? "and doing what the policy says" : "dry: nothing is done",
                flags.policy, flags.journal);
-  const absl::Status status = Follow(**subscription, audit.get(), &actor);
+  const absl::Status status = Follow(**subscription, audit.get(), &actor, &shown);
   std::cerr << "act: " << ProbeText(actor.probe()) << "\n";
   return status;
 }
@@ -247,7 +278,9 @@ void AddActCommand(CLI::App& app, int* exit_code) {
       "  eroica act --recording recording/ --policy act.toml --explain\n"
       "  eroica act --bootstrap localhost:9092 --policy act.toml             dry\n"
       "  eroica act --bootstrap localhost:9092 --policy act.toml --execute --journal "
-      "/var/lib/eroica/act.jsonl\n\n"
+      "/var/lib/eroica/act.jsonl\n"
+      "  eroica act --config node.toml --policy act.toml --set act.listen=127.0.0.1:8472    with "
+      "/metrics\n\n"
       "Stops on Ctrl-C or SIGTERM. docs/ACTING.md is the reference of the policy. Exit codes: 0 "
       "stopped or valid, 2 error.");
   command->callback([flags, exit_code] {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ops/cli/exit_code.h"
+#include "ops/cli/program_rest.h"
 #include "ops/cli/program_run.h"
 #include "ops/findings/testing/findings_topic.h"
 #include "stream_ops/recording/recording_log.h"
@@ -91,6 +92,21 @@ TEST_F(ActProgramTest, IsDryUnlessItIsToldToExecute) {
   EXPECT_TRUE(HasActed(3));
   const ProgramRun run = Stop();
   EXPECT_THAT(run.err, HasSubstr("done=1 failed=0"));
+}
+
+TEST_F(ActProgramTest, ItsMetricsSayWhatItsPolicyCameTo) {
+  Publish("a", 3);
+  Publish("b", 5, 0.1);
+  Start({"--execute", "--set", "act.listen=127.0.0.1:0"});
+  const auto shown = [&] { return AskProgram(program_->ErrSoFar(), "/metrics"); };
+  ASSERT_TRUE(Await([&] {
+    const std::string metrics = shown();
+    return Count(metrics, "eroica_act_decisions_total{outcome=\"done\"} 1\n") == 1 &&
+           Count(metrics, "eroica_act_versions_total 2\n") == 1;
+  })) << shown()
+      << program_->ErrSoFar();
+  EXPECT_THAT(shown(), HasSubstr("eroica_act_decisions_total{outcome=\"failed\"} 0\n"));
+  EXPECT_EQ(Stop().exit_code, kExitNothingFound);
 }
 
 TEST_F(ActProgramTest, AfterAKillInTheMiddleOfAnActionItIsReportedAndNotRepeated) {

@@ -11,6 +11,7 @@
 
 #include "ops/alerts/testing/receiver.h"
 #include "ops/cli/exit_code.h"
+#include "ops/cli/program_rest.h"
 #include "ops/cli/program_run.h"
 #include "ops/cli/time_text.h"
 #include "ops/findings/audit_entry.h"
@@ -63,6 +64,10 @@ class AlertProgramTest : public ::testing::Test {
                       .ok());
     }
     ASSERT_TRUE(producer->Flush(std::chrono::seconds(30)).ok());
+  }
+  // What the program answers; empty before it listens.
+  std::string Shown(const std::string& target) const {
+    return AskProgram(program_->ErrSoFar(), target);
   }
   ProgramRun Stop() {
     program_->Signal(SIGTERM);
@@ -123,6 +128,24 @@ TEST_F(AlertProgramTest, WhatWasMutedBeforeItsStartIsNotSent) {
   EXPECT_THAT(alertmanager.posts()[0].body, Not(HasSubstr("critical")));
 }
 
+TEST_F(AlertProgramTest, ItsMetricsSayWhatBecameOfTheMessages) {
+  topic_.Publish(FindingOf("a", FindingState::kOpened));
+  Receiver away;
+  away.Behave(Receiver::Manner::kFails);
+  Start({"webhook_url=" + receiver_.url("/token"), "alertmanager_urls=" + away.url("/am"),
+         "listen=127.0.0.1:0"});
+  const std::string delivered = "eroica_alert_deliveries_total{sink=\"webhook\",server=\"" +
+                                receiver_.url("") + "\",outcome=\"delivered\"} 1\n";
+  ASSERT_TRUE(Await([&] { return Shown("/metrics").find(delivered) != std::string::npos; }))
+      << Shown("/metrics") << program_->ErrSoFar();
+  const std::string silent =
+      "eroica_alert_receiver_answers{sink=\"alertmanager\",server=\"" + away.url("") + "\"} 0\n";
+  ASSERT_TRUE(Await([&] { return Shown("/metrics").find(silent) != std::string::npos; }));
+  EXPECT_THAT(Shown("/healthz"), HasSubstr(away.url("") + " does not take what is sent"));
+  EXPECT_THAT(Shown("/metrics"), Not(HasSubstr("/token"))) << "a URL may be a secret";
+  EXPECT_EQ(Stop().exit_code, kExitNothingFound);
+}
+
 TEST_F(AlertProgramTest, SaysWhatIsWrongWithItsOptions) {
   const auto error_of = [this](std::vector<std::string> settings) {
     Start(std::move(settings));
@@ -138,6 +161,8 @@ TEST_F(AlertProgramTest, SaysWhatIsWrongWithItsOptions) {
               HasSubstr("alerts.webhook_secret_file: cannot read /no/such/file"));
   EXPECT_THAT(error_of({"webhook_url=http://h/", "webhook_secret_env=EROICA_TEST_NOT_SET"}),
               HasSubstr("EROICA_TEST_NOT_SET is not set"));
+  EXPECT_THAT(error_of({"webhook_url=http://h/", "listen=0.0.0.0:0"}),
+              HasSubstr("rest.token_file"));
   EXPECT_THAT(error_of({"severity=grave"}), HasSubstr("must be one of info, minor, major"));
 }
 

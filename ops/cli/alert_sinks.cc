@@ -166,12 +166,16 @@ void AlertSinks::Start() {
   for (const auto& alertmanager : alertmanagers_) alertmanager->Start();
 }
 
-std::vector<std::string> AlertSinks::Progress() const {
-  std::vector<std::string> lines;
-  if (webhook_ != nullptr) lines.push_back("webhook: " + ProbeText(webhook_->probe()));
+AlertMeasures AlertSinks::Measure() const {
+  AlertMeasures measures;
+  if (webhook_ != nullptr)
+    measures.webhook =
+        AlertMeasures::Webhook{.server = webhook_->server(), .probe = webhook_->probe()};
   for (const auto& alertmanager : alertmanagers_)
-    lines.push_back("alertmanager: " + ProbeText(alertmanager->probe()));
-  return lines;
+    measures.alertmanagers.push_back(
+        {.server = alertmanager->server(), .probe = alertmanager->probe()});
+  measures.findings_malformed = follower_.malformed();
+  return measures;
 }
 
 }  // namespace eroica

@@ -15,6 +15,7 @@
 #include "ops/config/node_config.h"
 #include "ops/findings/audit_log.h"
 #include "ops/findings/finding_follower.h"
+#include "ops/metrics/subscriber_metrics.h"
 #include "stream_ops/log/log.h"
 
 namespace eroica {
@@ -25,8 +26,8 @@ class AlertSinks {
   // for.
   static absl::StatusOr<std::unique_ptr<AlertSinks>> Open(const NodeConfig& config, Log& log);
   void Start();
-  // A line for each sink: what it has done.
-  std::vector<std::string> Progress() const;
+  // What each sink has done. Any thread.
+  AlertMeasures Measure() const;
 
  private:
   AlertSinks(const NodeConfig& config, Log& log);

@@ -1,7 +1,6 @@
 #include "ops/cli/node_rest.h"
 
 #include <absl/strings/ascii.h>
-#include <absl/strings/str_split.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -10,12 +9,12 @@
 #include <optional>
 #include <utility>
 
+#include "ops/cli/rest_access.h"
 #include "ops/cli/state_folder.h"
 #include "ops/cli/time_text.h"
 #include "ops/config/memory_shares.h"
 #include "ops/config/text_file.h"
 #include "ops/metrics/node_metrics.h"
-#include "ops/rest/listen_address.h"
 #include "producers/core/control_topic.h"
 
 namespace eroica {
@@ -33,44 +32,17 @@ std::string NodeName(const NodeConfig& config) {
   return fmt::format("{}-{}", host.data(), getpid());
 }
 
-absl::StatusOr<TokenTable> ReadTokens(const std::string& file) {
-  const absl::StatusOr<std::string> text = ReadTextFile(file);
-  if (!text.ok()) return text.status();
-  return TokenTable::Parse(*text, file);
-}
-
-absl::Status CheckTls(const NodeConfig& config) {
-  if (config.rest.tls_certificate.empty() == config.rest.tls_key.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      "rest.tls_certificate and rest.tls_key go together: give both, or none");
-}
-
-absl::Status CheckOpenness(const NodeConfig& config, const ListenAddress& address) {
-  if (address.IsLoopback() || !config.rest.token_file.empty() || config.rest.network_without_token)
-    return absl::OkStatus();
-  return absl::InvalidArgumentError(fmt::format(
-      "rest.listen = \"{}\" would let everybody who reaches this address read the jobs: give "
-      "rest.token_file (`eroica token` makes one), or say that it is meant by "
-      "rest.network_without_token = true",
-      config.rest.listen));
-}
-
 absl::StatusOr<ListenAddress> AddressOf(const NodeConfig& config) {
   if (config.rest.listen.empty())
     return ListenAddress{.address = "127.0.0.1", .port = kDefaultPort};
-  absl::StatusOr<ListenAddress> address = ParseListenAddress(config.rest.listen);
-  if (!address.ok())
-    return absl::InvalidArgumentError(
-        fmt::format("rest.listen: {}", std::string(address.status().message())));
-  if (absl::Status status = CheckOpenness(config, *address); !status.ok()) return status;
-  return address;
+  return AddressToListenOn(config, "rest.listen", config.rest.listen);
 }
 
 }  // namespace
 
 absl::Status CheckRest(const NodeConfig& config) {
   if (config.rest.listen == kOff) return absl::OkStatus();
-  if (absl::Status status = CheckTls(config); !status.ok()) return status;
+  if (absl::Status status = CheckTlsFiles(config); !status.ok()) return status;
   return AddressOf(config).status();
 }
 
@@ -91,29 +63,9 @@ absl::StatusOr<std::unique_ptr<NodeRest>> NodeRest::Open(const NodeConfig& confi
   return rest;
 }
 
-absl::StatusOr<GateOptions> NodeRest::MakeGate() const {
-  GateOptions gate{.tokens = std::nullopt,
-                   .hosts = absl::StrSplit(config_.rest.hosts, ',', absl::SkipEmpty()),
-                   .requests_per_second = config_.rest.requests_per_second};
-  // By which the others call it.
-  if (const auto url = ParseNodeUrl(config_.rest.advertise)) gate.hosts.push_back(url->host);
-  if (config_.rest.token_file.empty()) return gate;
-  absl::StatusOr<TokenTable> tokens = ReadTokens(config_.rest.token_file);
-  if (!tokens.ok()) return tokens.status();
-  gate.tokens = *std::move(tokens);
-  gate.read_tokens = [file = config_.rest.token_file, said = false]() mutable {
-    absl::StatusOr<TokenTable> now = ReadTokens(file);
-    if (!now.ok() && !said)
-      spdlog::warn("rest: the tokens stay as they were: {}", std::string(now.status().message()));
-    said = !now.ok();
-    return now.ok() ? std::optional(*std::move(now)) : std::nullopt;
-  };
-  return gate;
-}
-
 absl::Status NodeRest::Start(Node node) {
   if (board_ == nullptr) return absl::OkStatus();
-  absl::StatusOr<GateOptions> gate = MakeGate();
+  absl::StatusOr<GateOptions> gate = GateOf(config_);
   if (!gate.ok()) return gate.status();
   const auto state = [this, node, name = NodeName(config_), roles = config_.node.roles,
                       started_ms = NowMs()] {
@@ -155,15 +107,16 @@ absl::Status NodeRest::Start(Node node) {
 }
 
 std::string NodeRest::Metrics(const Node& node, const NodeState& state) const {
-  return NodeMetrics({.node = state,
-                      .now_ms = NowMs(),
-                      .times_unhealthy = node.health->times_unhealthy(),
-                      .findings_malformed = follower_->malformed(),
-                      .board = board_.get(),
-                      .findings = findings_.get(),
-                      .http = server_ == nullptr ? ServerProbe() : server_->probe(),
-                      .state = node.store == nullptr ? std::nullopt
-                                                     : std::optional(node.store->Measure())});
+  const RestServer* server = counting_;
+  return NodeMetrics(
+      {.node = state,
+       .now_ms = NowMs(),
+       .times_unhealthy = node.health->times_unhealthy(),
+       .findings_malformed = follower_->malformed(),
+       .board = board_.get(),
+       .findings = findings_.get(),
+       .http = server == nullptr ? ServerProbe() : server->probe(),
+       .state = node.store == nullptr ? std::nullopt : std::optional(node.store->Measure())});
 }
 
 absl::StatusOr<PeerOptions> NodeRest::Peers() const {
@@ -178,16 +131,8 @@ absl::StatusOr<PeerOptions> NodeRest::Peers() const {
 absl::Status NodeRest::Listen() {
   absl::StatusOr<PeerOptions> peers = Peers();
   if (!peers.ok()) return peers.status();
-  const ListenAddress address = *AddressOf(config_);
-  ServerOptions options{.address = address.address,
-                        .port = address.port,
-                        .tls = {},
-                        .peers = *std::move(peers),
-                        .limits = {}};
-  options.limits.connections = static_cast<size_t>(config_.rest.connections_max);
-  if (!config_.rest.tls_key.empty())
-    options.tls =
-        TlsFiles{.certificate = config_.rest.tls_certificate, .key = config_.rest.tls_key};
+  ServerOptions options = ServerOptionsOf(config_, *AddressOf(config_));
+  options.peers = *std::move(peers);
   absl::StatusOr<std::unique_ptr<RestServer>> server = RestServer::Start(*service_, options);
   if (absl::IsUnavailable(server.status()) && config_.rest.listen.empty()) {
     options.port = 0;
@@ -198,6 +143,7 @@ absl::Status NodeRest::Listen() {
                         fmt::format("rest.listen: {}; set another one, or \"off\"",
                                     std::string(server.status().message())));
   server_ = *std::move(server);
+  counting_ = server_.get();
   spdlog::info("rest: listening url={}", url());
   return absl::OkStatus();
 }

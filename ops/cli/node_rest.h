@@ -4,6 +4,7 @@
 
 #include <absl/status/statusor.h>
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -55,7 +56,6 @@ class NodeRest {
   NodeRest(const NodeConfig& config, Log& log) : config_(config), log_(log) {}
   absl::Status Listen();
   absl::StatusOr<PeerOptions> Peers() const;
-  absl::StatusOr<GateOptions> MakeGate() const;
   std::string Metrics(const Node& node, const NodeState& state) const;
 
   const NodeConfig config_;
@@ -68,6 +68,7 @@ class NodeRest {
   std::unique_ptr<NodeDirectory> nodes_;  // nullptr: a recording has one node
   std::unique_ptr<RestService> service_;
   std::unique_ptr<RestServer> server_;
+  std::atomic<const RestServer*> counting_ = nullptr;  // server_, once requests may ask it
 };
 
 }  // namespace eroica

@@ -84,7 +84,12 @@ struct NodeConfig {
     int64_t alertmanager_resend_seconds = 60;
     std::string ca_certificate;
     int64_t timeout_ms = 10'000;
+    std::string listen;  // empty: nothing listens
   } alerts;
+
+  struct Act {
+    std::string listen;  // empty: nothing listens
+  } act;
 
   struct Runtime {
     std::string processing_guarantee = "at_least_once";

@@ -244,6 +244,17 @@ void AddAlerts(std::vector<Option>* options) {
        FIELD(alerts.ca_certificate));
   number({"alerts.timeout_ms", "ms", "How long a receiver has for its answer."}, 100, 60'000,
          FIELD(alerts.timeout_ms));
+  text("listen",
+       "HOST:PORT on which `eroica alert` answers /metrics and /healthz, to those whom the section "
+       "rest lets in. Empty: nowhere.",
+       FIELD(alerts.listen));
+}
+
+void AddAct(std::vector<Option>* options) {
+  options->push_back(Bind({"act.listen", "",
+                           "HOST:PORT on which `eroica act` answers /metrics and /healthz, to "
+                           "those whom the section rest lets in. Empty: nowhere."},
+                          FIELD(act.listen)));
 }
 
 void AddRuntime(std::vector<Option>* options) {
@@ -368,6 +379,7 @@ const std::vector<Option>& NodeOptions() {
     AddRest(&all);
     AddHealth(&all);
     AddAlerts(&all);
+    AddAct(&all);
     return all;
   }();
   return options;

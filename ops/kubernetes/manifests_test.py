@@ -278,8 +278,22 @@ class Alert(unittest.TestCase):
     def test_its_receiver_can_be_reached(self):
         policy = manifests.only(base(), "NetworkPolicy", "eroica-node")["spec"]
         open_to_all = {port["port"] for rule in policy["egress"] if "to" not in rule for port in rule["ports"]}
-        receiver = next(one for one in self.arguments if one.startswith("alerts."))
+        receiver = next(one for one in self.arguments if one.startswith("alerts.alertmanager_urls="))
         self.assertIn(int(receiver.rpartition(":")[2]), open_to_all)
+
+    def test_it_is_probed_where_it_listens_with_the_tokens_of_the_nodes(self):
+        listen = next(one for one in self.arguments if one.startswith("alerts.listen="))
+        port = self.pod["containers"][0]["ports"][0]
+        self.assertEqual(listen, f"alerts.listen=0.0.0.0:{port['containerPort']}")
+        probe = self.pod["containers"][0]["livenessProbe"]["httpGet"]
+        self.assertEqual(probe, {"path": "/healthz", "port": port["name"]})
+        policy = manifests.only(base(), "NetworkPolicy", "eroica-node")["spec"]
+        self.assertIn({"protocol": "TCP", "port": port["containerPort"]}, policy["ingress"][0]["ports"])
+        node = manifests.only(base(), "StatefulSet", "eroica-node")["spec"]["template"]["spec"]
+        self.assertEqual(manifests.volume(self.pod, "tokens"), manifests.volume(node, "tokens"))
+        mounts = {one["mountPath"] for one in self.pod["containers"][0]["volumeMounts"]}
+        self.assertIn(os.path.dirname(manifests.config()["rest"]["token_file"]), mounts)
+        self.assertEqual(self.pod["securityContext"]["fsGroup"], self.pod["securityContext"]["runAsGroup"])
 
     def test_the_selector_selects_its_pods(self):
         labels = self.deployment["template"]["metadata"]["labels"]

@@ -195,17 +195,48 @@ class Tls(unittest.TestCase):
             raise unittest.SkipTest("neither kustomize nor a kubectl of 1.24 or later is here")
         cls.folder = tempfile.mkdtemp(prefix="eroica-tls-test-")
         cls.addClassCleanup(shutil.rmtree, cls.folder, True)
-        base, tls = (os.path.relpath(os.path.join(manifests.HERE, name), cls.folder) for name in ("base", "tls"))
+        base, alert, tls = (
+            os.path.relpath(os.path.join(manifests.HERE, name), cls.folder) for name in ("base", "alert", "tls")
+        )
         with open(os.path.join(cls.folder, "kustomization.yaml"), "w", encoding="utf-8") as file:
-            json.dump({"resources": [base], "components": [tls]}, file)
+            json.dump({"resources": [base], "components": [alert, tls]}, file)
         cls.objects = manifests.rendered(cls.folder)
         cls.node = node_set(cls.objects)["spec"]["template"]["spec"]["containers"][0]
+
+    def alert(self):
+        return manifests.only(self.objects, "Deployment", "eroica-alert")
+
+    def test_the_alerts_answer_by_https_with_the_certificate_of_the_nodes(self):
+        pod = self.alert()["spec"]["template"]["spec"]
+        container = pod["containers"][0]
+        self.assertEqual(container["livenessProbe"]["httpGet"]["scheme"], "HTTPS")
+        files = [one for one in self.node["args"] if one.startswith("rest.tls_")]
+        self.assertEqual([one for one in container["args"] if one.startswith("rest.tls_")], files)
+        self.assertEqual(len(files), 2)
+        self.assertIn({"name": "tls", "mountPath": os.path.dirname(files[0].partition("=")[2]), "readOnly": True},
+                      container["volumeMounts"])
+        self.assertEqual(manifests.volume(pod, "tls"),
+                         manifests.volume(node_set(self.objects)["spec"]["template"]["spec"], "tls"))
+
+    def test_without_the_component_alert_there_is_nothing_to_patch(self):
+        with open(os.path.join(self.folder, "kustomization.yaml"), encoding="utf-8") as file:
+            made = json.load(file)
+        made["components"] = made["components"][1:]
+        folder = os.path.join(self.folder, "without")
+        os.makedirs(folder)
+        made = {key: [os.path.join("..", path) for path in paths] for key, paths in made.items()}
+        with open(os.path.join(folder, "kustomization.yaml"), "w", encoding="utf-8") as file:
+            json.dump(made, file)
+        kinds = {one["kind"] for one in manifests.rendered(folder)}
+        self.assertIn("StatefulSet", kinds)
+        self.assertNotIn("Deployment", kinds)
 
     def test_it_is_valid(self):
         if not os.path.isdir(manifests.SCHEMAS):
             self.skipTest("the schemas of Kubernetes are not in the cache: ops/kubernetes/schemas.sh fetches them")
         for version in manifests.VERSIONS:
-            self.assertEqual(manifests.problems(node_set(self.objects), version), [])
+            for one in (node_set(self.objects), self.alert()):
+                self.assertEqual(manifests.problems(one, version), [])
 
     def test_probes_ask_by_https_and_the_program_answers(self):
         options = self.node["args"][self.node["args"].index("rest.advertise=http://$(POD_IP):8470") + 1 :]

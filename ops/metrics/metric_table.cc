@@ -7,10 +7,13 @@ namespace {
 
 constexpr auto kCounter = MetricKind::kCounter;
 constexpr auto kGauge = MetricKind::kGauge;
+constexpr auto kAlert = MetricProgram::kAlert;
+constexpr auto kAct = MetricProgram::kAct;
+constexpr auto kAll = MetricProgram::kAll;
 
 // By Metric.
 constexpr std::array<MetricDeclaration, kMetricCount> kTable = {{
-    {"eroica_build_info", kGauge, "version", "1, of the program that runs"},
+    {"eroica_build_info", kGauge, "version", "1, of the program that runs", kAll},
     {"eroica_node_healthy", kGauge, "", "1 while the node can use what it receives, as /healthz"},
     {"eroica_node_ready", kGauge, "",
      "1 once its tasks are restored and findings read, as /readyz"},
@@ -63,26 +66,51 @@ constexpr std::array<MetricDeclaration, kMetricCount> kTable = {{
     {"eroica_finding_versions_total", kCounter, "kind,severity,state",
      "Findings read from the topic since the node began: opened, updated, resolved"},
     {"eroica_findings_evicted_total", kCounter, "", "Findings that left memory for want of room"},
-    {"eroica_findings_malformed_total", kCounter, "", "Records of the topic that are no finding"},
-    {"eroica_http_responses_total", kCounter, "code", "Answers by status"},
-    {"eroica_http_connections", kGauge, "", "Connections that are open"},
-    {"eroica_http_connections_refused_total", kCounter, "", "Connections refused for want of room"},
-    {"eroica_http_connections_evicted_total", kCounter, "", "Idle connections closed for others"},
-    {"eroica_http_requests_malformed_total", kCounter, "", "Requests that were none, or too slow"},
-    {"eroica_http_event_streams", kGauge, "", "Streams of findings that are open"},
+    {"eroica_findings_malformed_total", kCounter, "", "Records of the topic that are no finding",
+     MetricProgram::kNodeAndAlert},
+    {"eroica_alert_deliveries_total", kCounter, "sink,server,outcome",
+     "Messages to a receiver: delivered, failed (tried again), muted, and dropped as refused, "
+     "too_old, no_room",
+     kAlert},
+    {"eroica_alert_receiver_answers", kGauge, "sink,server",
+     "0 while the receiver does not take what is sent; 1 before anything was sent", kAlert},
+    {"eroica_alert_messages_waiting", kGauge, "server", "Messages that wait for the webhook",
+     kAlert},
+    {"eroica_alerts_firing", kGauge, "server", "Alerts that Alertmanager is kept up to date about",
+     kAlert},
+    {"eroica_act_versions_total", kCounter, "", "Versions of findings that were considered", kAct},
+    {"eroica_act_decisions_total", kCounter, "outcome",
+     "What a policy's rule came to: refused, dry_run, done, failed", kAct},
+    {"eroica_http_responses_total", kCounter, "code", "Answers by status", kAll},
+    {"eroica_http_connections", kGauge, "", "Connections that are open", kAll},
+    {"eroica_http_connections_refused_total", kCounter, "", "Connections refused for want of room",
+     kAll},
+    {"eroica_http_connections_evicted_total", kCounter, "", "Idle connections closed for others",
+     kAll},
+    {"eroica_http_requests_malformed_total", kCounter, "", "Requests that were none, or too slow",
+     kAll},
+    {"eroica_http_event_streams", kGauge, "", "Streams of findings that are open", kAll},
     {"eroica_state_bytes", kGauge, "", "State on disk, as RocksDB counts its live data"},
     {"eroica_state_memory_bytes", kGauge, "part", "RocksDB's memory: cache, write buffers, tables"},
     {"eroica_state_compactions_pending", kGauge, "", "1 where RocksDB has a compaction to do"},
-    {"process_cpu_seconds_total", kCounter, "", "Processor time of the process"},
-    {"process_resident_memory_bytes", kGauge, "", "Resident memory of the process"},
-    {"process_open_fds", kGauge, "", "Open file descriptors"},
-    {"process_max_fds", kGauge, "", "Limit of open file descriptors"},
-    {"process_start_time_seconds", kGauge, "", "Start of the process since 1970"},
+    {"process_cpu_seconds_total", kCounter, "", "Processor time of the process", kAll},
+    {"process_resident_memory_bytes", kGauge, "", "Resident memory of the process", kAll},
+    {"process_open_fds", kGauge, "", "Open file descriptors", kAll},
+    {"process_max_fds", kGauge, "", "Limit of open file descriptors", kAll},
+    {"process_start_time_seconds", kGauge, "", "Start of the process since 1970", kAll},
 }};
 
 constexpr std::array<std::string_view, 3> kKinds = {"counter", "gauge", "histogram"};
+// By MetricProgram.
+constexpr std::array<std::string_view, 5> kPrograms = {"node", "alert", "act", "node, alert",
+                                                       "all"};
 
 }  // namespace
+
+bool IsShownBy(MetricProgram program, const MetricDeclaration& metric) {
+  if (metric.program == kAll || metric.program == program) return true;
+  return metric.program == MetricProgram::kNodeAndAlert && program != kAct;
+}
 
 const MetricDeclaration& DeclarationOf(Metric metric) {
   return kTable[static_cast<size_t>(metric)];
@@ -90,16 +118,18 @@ const MetricDeclaration& DeclarationOf(Metric metric) {
 
 std::string MetricReference() {
   std::string text =
-      "# Metrics of a node\n\n"
+      "# Metrics\n\n"
       "Made from `ops/metrics/metric_table.cc` by `eroica node --print-metrics-reference`; a test "
       "holds the two together.\n\n"
-      "`GET /metrics` answers in Prometheus' text format. No label is a rank, a function or a "
-      "job. Alerting rules and a dashboard for Grafana: `ops/metrics/alerts.yml`, "
+      "`GET /metrics` of a node answers in Prometheus' text format, and that of `eroica alert` and "
+      "`eroica act` where `alerts.listen` and `act.listen` name an address. No label is a rank, a "
+      "function or a job. Alerting rules and a dashboard for Grafana: `ops/metrics/alerts.yml`, "
       "`ops/metrics/grafana.json`.\n\n"
-      "| metric | type | labels | what it says |\n|---|---|---|---|\n";
+      "| metric | type | labels | of | what it says |\n|---|---|---|---|---|\n";
   for (const MetricDeclaration& metric : kTable) {
-    text += fmt::format("| `{}` | {} | {} | {} |\n", metric.name,
-                        kKinds[static_cast<size_t>(metric.kind)], metric.labels, metric.help);
+    text += fmt::format("| `{}` | {} | {} | {} | {} |\n", metric.name,
+                        kKinds[static_cast<size_t>(metric.kind)], metric.labels,
+                        kPrograms[static_cast<size_t>(metric.program)], metric.help);
   }
   return text;
 }

@@ -1,6 +1,6 @@
-// Every metric that a node exposes, declared once: from here come /metrics' help lines and types
-// and docs/reference/metrics.md. Names and units by Prometheus' rules; no label is a rank, a
-// function or a job, so that the number of series is bounded. Pure data, any thread.
+// Every metric that a program of ours exposes, declared once: from here come /metrics' help lines
+// and types and docs/reference/metrics.md. Names and units by Prometheus' rules; no label is a
+// rank, a function or a job, so that the number of series is bounded. Pure data, any thread.
 #pragma once
 
 #include <array>
@@ -11,11 +11,15 @@ namespace eroica {
 
 enum class MetricKind : uint8_t { kCounter = 0, kGauge = 1, kHistogram = 2 };
 
+// Which program shows it: `eroica node`, `eroica alert`, `eroica act`.
+enum class MetricProgram : uint8_t { kNode = 0, kAlert = 1, kAct = 2, kNodeAndAlert = 3, kAll = 4 };
+
 struct MetricDeclaration {
   std::string_view name;
   MetricKind kind = MetricKind::kGauge;
   std::string_view labels;  // comma separated; empty: none
   std::string_view help;    // a sentence, without full stop
+  MetricProgram program = MetricProgram::kNode;
 };
 
 enum class Metric : uint8_t {
@@ -56,6 +60,12 @@ enum class Metric : uint8_t {
   kFindingVersions,
   kFindingsEvicted,
   kFindingsMalformed,
+  kAlertDeliveries,
+  kAlertReceiverAnswers,
+  kAlertMessagesWaiting,
+  kAlertsFiring,
+  kActVersions,
+  kActDecisions,
   kHttpResponses,
   kHttpConnections,
   kHttpConnectionsRefused,
@@ -74,6 +84,7 @@ enum class Metric : uint8_t {
 inline constexpr int kMetricCount = static_cast<int>(Metric::kStartTime) + 1;
 
 const MetricDeclaration& DeclarationOf(Metric metric);
+bool IsShownBy(MetricProgram program, const MetricDeclaration& metric);
 
 // docs/reference/metrics.md.
 std::string MetricReference();

@@ -1,85 +1,26 @@
 #include "ops/metrics/node_metrics.h"
 
-#include <prometheus/text_serializer.h>
-
 #include <set>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "ops/metrics/metric_table.h"
-#include "ops/metrics/process_measures.h"
+#include "ops/metrics/exposition.h"
 
 namespace eroica {
 namespace {
 
-using Labels = std::vector<prometheus::ClientMetric::Label>;
-
-prometheus::MetricType TypeOf(MetricKind kind) {
-  switch (kind) {
-    case MetricKind::kCounter: return prometheus::MetricType::Counter;
-    case MetricKind::kHistogram: return prometheus::MetricType::Histogram;
-    default: return prometheus::MetricType::Gauge;
-  }
-}
-
-// The families of an answer, in the order of their first sample.
-class Exposition {
- public:
-  void Add(Metric metric, double value, Labels labels = {}) {
-    prometheus::ClientMetric sample;
-    sample.label = std::move(labels);
-    sample.gauge.value = value;
-    sample.counter.value = value;
-    Family(metric).metric.push_back(std::move(sample));
-  }
-  void Add(Metric metric, const WindowLatency& latency) {
-    prometheus::ClientMetric sample;
-    sample.histogram.sample_count = latency.count;
-    sample.histogram.sample_sum = latency.sum_seconds;
-    uint64_t cumulative = 0;
-    for (size_t i = 0; i < latency.buckets.size(); ++i) {
-      cumulative += latency.buckets[i];
-      sample.histogram.bucket.push_back(
-          {.cumulative_count = cumulative, .upper_bound = WindowLatency::kUpperSeconds[i]});
-    }
-    Family(metric).metric.push_back(std::move(sample));
-  }
-  std::string Text() const {
-    std::ostringstream out;
-    prometheus::TextSerializer().Serialize(out, families_);
-    return out.str();
-  }
-
- private:
-  prometheus::MetricFamily& Family(Metric metric) {
-    const MetricDeclaration& declared = DeclarationOf(metric);
-    if (families_.empty() || families_.back().name != declared.name) {
-      families_.push_back({.name = std::string(declared.name),
-                           .help = std::string(declared.help),
-                           .type = TypeOf(declared.kind),
-                           .metric = {}});
-    }
-    return families_.back();
-  }
-
-  std::vector<prometheus::MetricFamily> families_;
-};
-
-double Number(uint64_t count) { return static_cast<double>(count); }
-
 void AddNode(const MetricSources& sources, Exposition& out) {
-  out.Add(Metric::kBuildInfo, 1, {{"version", sources.node.version}});
-  out.Add(Metric::kHealthy, sources.node.healthy ? 1 : 0);
-  out.Add(Metric::kReady, sources.node.ready() ? 1 : 0);
-  out.Add(Metric::kUnhealthyTimes, Number(sources.times_unhealthy));
+  out.AddProgram(sources.node.version);
+  out.Add(Metric::kHealthy, sources.node.healthy ? 1.0 : 0.0);
+  out.Add(Metric::kReady, sources.node.ready() ? 1.0 : 0.0);
+  out.Add(Metric::kUnhealthyTimes, sources.times_unhealthy);
 }
 
 void AddStages(const NodeState& node, Exposition& out) {
   const auto add = [&](Metric metric, uint64_t StageProbe::*count) {
     for (const auto& [stage, probe] : node.stages)
-      out.Add(metric, Number(probe.*count), {{"stage", stage}});
+      out.Add(metric, probe.*count, {{"stage", stage}});
   };
   add(Metric::kStageReceived, &StageProbe::records_received);
   add(Metric::kStageReceivedBytes, &StageProbe::bytes_received);
@@ -90,7 +31,7 @@ void AddStages(const NodeState& node, Exposition& out) {
   for (const auto& [stage, probe] : node.stages) {
     const auto add_dropped = [&, name = stage](const auto& counts, const char* what) {
       for (const auto& [reason, count] : counts) {
-        out.Add(Metric::kStageDropped, Number(count),
+        out.Add(Metric::kStageDropped, count,
                 {{"stage", name}, {"what", what}, {"reason", std::string(ToString(reason))}});
       }
     };
@@ -99,7 +40,7 @@ void AddStages(const NodeState& node, Exposition& out) {
   }
   for (const auto& [stage, probe] : node.stages) {
     for (const auto& [reason, events] : probe.events_unused)
-      out.Add(Metric::kStageEventsUnused, Number(events),
+      out.Add(Metric::kStageEventsUnused, events,
               {{"stage", stage}, {"reason", std::string(ToString(reason))}});
   }
   add(Metric::kStageCommits, &StageProbe::commits);
@@ -137,22 +78,22 @@ void AddKafka(const NodeState& node, Exposition& out) {
 void AddBoard(const JobBoard& board, Exposition& out) {
   const BoardCounts counts = board.counts();
   const Completeness& events = counts.events;
-  out.Add(Metric::kEvents, Number(events.events), {{"outcome", "used"}});
-  out.Add(Metric::kEvents, Number(events.late), {{"outcome", "late"}});
-  out.Add(Metric::kEvents, Number(events.lost), {{"outcome", "lost"}});
-  out.Add(Metric::kEvents, Number(events.sampled), {{"outcome", "sampled"}});
-  out.Add(Metric::kEvents, Number(events.outside), {{"outcome", "outside"}});
-  out.Add(Metric::kWindows, Number(counts.windows));
-  out.Add(Metric::kWindowsEarly, Number(counts.windows_early));
+  out.Add(Metric::kEvents, events.events, {{"outcome", "used"}});
+  out.Add(Metric::kEvents, events.late, {{"outcome", "late"}});
+  out.Add(Metric::kEvents, events.lost, {{"outcome", "lost"}});
+  out.Add(Metric::kEvents, events.sampled, {{"outcome", "sampled"}});
+  out.Add(Metric::kEvents, events.outside, {{"outcome", "outside"}});
+  out.Add(Metric::kWindows, counts.windows);
+  out.Add(Metric::kWindowsEarly, counts.windows_early);
   out.Add(Metric::kWindowToFinding, counts.latency);
   constexpr double kMsPerSecond = 1'000;
   out.Add(Metric::kWatermark, static_cast<double>(counts.newest_ms) / kMsPerSecond);
   uint64_t running = 0;
   uint64_t ended = 0;
   for (const auto& job : board.Jobs()) ++(job->newest.last_of_job ? ended : running);
-  out.Add(Metric::kJobs, Number(running), {{"state", "running"}});
-  out.Add(Metric::kJobs, Number(ended), {{"state", "ended"}});
-  out.Add(Metric::kBoardBytes, Number(board.bytes()));
+  out.Add(Metric::kJobs, running, {{"state", "running"}});
+  out.Add(Metric::kJobs, ended, {{"state", "ended"}});
+  out.Add(Metric::kBoardBytes, board.bytes());
 }
 
 void AddFindings(const MetricSources& sources, Exposition& out) {
@@ -167,48 +108,28 @@ void AddFindings(const MetricSources& sources, Exposition& out) {
     for (int severity = 0; severity < kSeverityCount; ++severity) {
       const std::pair key(static_cast<FindingKind>(kind), static_cast<Severity>(severity));
       const auto open = counts.open.find(key);
-      out.Add(Metric::kFindingsOpen, open == counts.open.end() ? 0 : Number(open->second),
+      out.Add(Metric::kFindingsOpen, open == counts.open.end() ? 0 : open->second,
               {{"kind", std::string(ToString(key.first))},
                {"severity", std::string(ToString(key.second))}});
     }
   }
   for (const auto& [key, count] : counts.versions) {
     const auto& [kind, severity, state] = key;
-    out.Add(Metric::kFindingVersions, Number(count),
+    out.Add(Metric::kFindingVersions, count,
             {{"kind", std::string(ToString(kind))},
              {"severity", std::string(ToString(severity))},
              {"state", std::string(ToString(state))}});
   }
-  out.Add(Metric::kFindingsEvicted, Number(sources.findings->evicted()));
-  out.Add(Metric::kFindingsMalformed, Number(sources.findings_malformed));
-}
-
-void AddHttp(const ServerProbe& http, Exposition& out) {
-  for (const auto& [status, count] : http.responses)
-    out.Add(Metric::kHttpResponses, Number(count), {{"code", std::to_string(status)}});
-  out.Add(Metric::kHttpConnections, Number(http.connections_open));
-  out.Add(Metric::kHttpConnectionsRefused, Number(http.connections_refused));
-  out.Add(Metric::kHttpConnectionsEvicted, Number(http.connections_evicted));
-  out.Add(Metric::kHttpMalformed, Number(http.malformed));
-  out.Add(Metric::kHttpEventStreams, Number(http.event_streams_open));
+  out.Add(Metric::kFindingsEvicted, sources.findings->evicted());
+  out.Add(Metric::kFindingsMalformed, sources.findings_malformed);
 }
 
 void AddState(const StoreMeasures& state, Exposition& out) {
-  out.Add(Metric::kStateBytes, Number(state.live_bytes));
-  out.Add(Metric::kStateMemoryBytes, Number(state.cache_bytes), {{"part", "cache"}});
-  out.Add(Metric::kStateMemoryBytes, Number(state.write_buffer_bytes), {{"part", "write_buffers"}});
-  out.Add(Metric::kStateMemoryBytes, Number(state.table_bytes), {{"part", "tables"}});
-  out.Add(Metric::kStateCompactionsPending, state.compaction_pending ? 1 : 0);
-}
-
-void AddProcess(const NodeState& node, Exposition& out) {
-  const ProcessMeasures process = MeasureProcess();
-  constexpr double kMsPerSecond = 1'000;
-  out.Add(Metric::kCpuSeconds, process.cpu_seconds);
-  out.Add(Metric::kResidentMemory, Number(process.resident_bytes));
-  out.Add(Metric::kOpenFds, Number(process.open_fds));
-  out.Add(Metric::kMaxFds, Number(process.max_fds));
-  out.Add(Metric::kStartTime, static_cast<double>(node.started_ms) / kMsPerSecond);
+  out.Add(Metric::kStateBytes, state.live_bytes);
+  out.Add(Metric::kStateMemoryBytes, state.cache_bytes, {{"part", "cache"}});
+  out.Add(Metric::kStateMemoryBytes, state.write_buffer_bytes, {{"part", "write_buffers"}});
+  out.Add(Metric::kStateMemoryBytes, state.table_bytes, {{"part", "tables"}});
+  out.Add(Metric::kStateCompactionsPending, state.compaction_pending ? 1.0 : 0.0);
 }
 
 }  // namespace
@@ -220,9 +141,9 @@ std::string NodeMetrics(const MetricSources& sources) {
   AddKafka(sources.node, out);
   AddBoard(*sources.board, out);
   AddFindings(sources, out);
-  AddHttp(sources.http, out);
+  out.AddServer(sources.http);
   if (sources.state) AddState(*sources.state, out);
-  AddProcess(sources.node, out);
+  out.AddProcess(sources.node.started_ms);
   return out.Text();
 }
 

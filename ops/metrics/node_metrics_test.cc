@@ -3,12 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <regex>
-#include <set>
-#include <sstream>
+#include <string>
 
-#include "ops/config/text_file.h"
-#include "ops/metrics/metric_table.h"
+#include "ops/metrics/testing/declared_metrics.h"
 #include "ops/rest/testing/shown_job.h"
 
 namespace eroica {
@@ -69,50 +66,7 @@ TEST_F(NodeMetricsTest, EveryMetricIsDeclaredShownAndNamedByPrometheusRules) {
   job_.node.stages["diagnose"].dead_letters[DropReason::kWrongIdentifier] = 3;
   job_.node.stages["diagnose"].consumer.lag_records = 0;
   job_.node.stages["diagnose"].events_unused[DropReason::kLate] = 1;
-  const std::string text = Metrics();
-  std::set<std::string> names;
-  for (int i = 0; i < kMetricCount; ++i) {
-    const MetricDeclaration& metric = DeclarationOf(static_cast<Metric>(i));
-    const std::string name(metric.name);
-    EXPECT_TRUE(names.insert(name).second) << name;
-    EXPECT_THAT(text, HasSubstr("# HELP " + name + " ")) << "declared and not shown";
-    EXPECT_EQ(name.ends_with("_total"), metric.kind == MetricKind::kCounter) << name;
-    EXPECT_FALSE(metric.help.empty());
-  }
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.rfind("# TYPE ", 0) != 0) continue;
-    const std::string name = line.substr(7, line.find(' ', 7) - 7);
-    EXPECT_EQ(names.erase(name), 1U) << name << " is shown and not declared, or twice";
-  }
-}
-
-// Alerting rules and Grafana's dashboard ask for nothing that no node shows.
-TEST(MetricUsersTest, AskForDeclaredMetricsOnly) {
-  std::set<std::string> declared;
-  for (int i = 0; i < kMetricCount; ++i) {
-    const MetricDeclaration& metric = DeclarationOf(static_cast<Metric>(i));
-    declared.emplace(metric.name);
-    if (metric.kind == MetricKind::kHistogram)
-      declared.insert(std::string(metric.name) + "_bucket");
-  }
-  const std::regex name("\\b(?:eroica|process)_[a-z0-9_]+");
-  for (const char* file : {"ops/metrics/alerts.yml", "ops/metrics/grafana.json"}) {
-    const auto text = ReadTextFile(file);
-    ASSERT_TRUE(text.ok()) << text.status();
-    size_t asked = 0;
-    for (std::sregex_iterator used(text->begin(), text->end(), name), end; used != end; ++used) {
-      EXPECT_TRUE(declared.contains(used->str())) << file << ": " << used->str();
-      ++asked;
-    }
-    EXPECT_GT(asked, 8U) << file;
-  }
-}
-
-TEST(MetricReferenceTest, IsThePageInTheDocumentation) {
-  const auto page = ReadTextFile("docs/reference/metrics.md");
-  ASSERT_TRUE(page.ok()) << page.status();
-  EXPECT_EQ(*page, MetricReference()) << "run: eroica node --print-metrics-reference";
+  ExpectDeclaredMetrics(MetricProgram::kNode, Metrics());
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <atomic>
+#include <functional>
 #include <thread>
 
 #include "ops/rest/session.h"
@@ -45,7 +46,7 @@ class BeastServer final : public RestServer {
 
   ~BeastServer() override {
     if (thread_.joinable()) {
-      state_.service.sources().findings->SetListener(nullptr);
+      ListenToFindings(nullptr);
       net::post(io_, [this] { Stop(); });
       thread_.join();
     }
@@ -69,7 +70,7 @@ class BeastServer final : public RestServer {
                                                 options.port, error.message()));
     port_ = acceptor_.local_endpoint().port();
     net::co_spawn(io_, Accept(), net::detached);
-    state_.service.sources().findings->SetListener([this] { FindingsChanged(); });
+    ListenToFindings([this] { FindingsChanged(); });
     thread_ = std::thread([this] { io_.run(); });
     return absl::OkStatus();
   }
@@ -86,6 +87,11 @@ class BeastServer final : public RestServer {
   }
 
  private:
+  void ListenToFindings(std::function<void()> on_change) {
+    const FindingIndex* findings = state_.service.sources().findings;
+    if (findings != nullptr) findings->SetListener(std::move(on_change));
+  }
+
   absl::Status UseTls(const ServerOptions& options) {
     if (!options.tls) return absl::OkStatus();
     tls_.emplace(net::ssl::context::tls_server);

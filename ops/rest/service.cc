@@ -46,8 +46,10 @@ std::shared_ptr<const CachedResponse> Finish(HttpResponse response) {
   return finished;
 }
 
-RestService::RestService(const RestSources& sources, GateOptions gate)
+RestService::RestService(const RestSources& sources, GateOptions gate, RestResources resources)
     : sources_(sources), gate_(std::move(gate)) {
+  AddProcessRoutes(router_, sources_);
+  if (resources == RestResources::kProcess) return;
   AddDashboardRoutes(router_);
   AddStatusRoutes(router_, sources_);
   AddJobRoutes(router_, sources_);
@@ -63,6 +65,7 @@ RestService::RestService(const RestSources& sources, GateOptions gate)
 }
 
 uint64_t RestService::Version() const {
+  if (sources_.board == nullptr) return 0;
   return sources_.board->version() + sources_.findings->version();
 }
 

@@ -32,11 +32,16 @@ enum class Placement : uint8_t {
   kHereOnceProgressIsKnown = 3,  // the node that has the job says how far it is
 };
 
+// What a program answers with. kProcess: /healthz and /metrics of one that knows no jobs; of the
+// sources it needs `metrics` and `node` alone.
+enum class RestResources : uint8_t { kNode = 0, kProcess = 1 };
+
 class RestService {
  public:
   static constexpr size_t kCacheBytes = size_t{16} << 20;
 
-  RestService(const RestSources& sources, GateOptions gate);
+  RestService(const RestSources& sources, GateOptions gate,
+              RestResources resources = RestResources::kNode);
 
   // A request as it was read: request.parsed and caller are still empty.
   struct Arrived {

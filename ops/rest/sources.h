@@ -18,8 +18,8 @@
 namespace eroica {
 
 struct RestSources {
-  const JobBoard* board = nullptr;
-  const FindingIndex* findings = nullptr;
+  const JobBoard* board = nullptr;         // nullptr: a program that knows no jobs, and then
+  const FindingIndex* findings = nullptr;  // no findings
   AuditLog* audit = nullptr;
   Replays* replays = nullptr;
   std::function<absl::Status(const Control&)> request_capture;  // to the job's producers

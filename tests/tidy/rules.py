@@ -63,7 +63,7 @@ ONLY = (
     (r'[<"]CLI/', ("ops/cli/",)),
     (r'[<"]boost/math/', ("diagnosis/statistics/distributions.cc",)),
     (r'[<"]boost/(?:asio|beast)', ("ops/rest/session.h", "ops/rest/peer_client.h", "ops/rest/peer_client.cc")),
-    (r'[<"]prometheus/', ("ops/metrics/node_metrics.cc",)),
+    (r'[<"]prometheus/', ("ops/metrics/exposition.",)),
     (r'[<"]simdjson', ("producers/import/",)),
     (
         r'[<"](?:zlib|libdeflate|isa-l/|igzip)',

@@ -17,7 +17,8 @@ void AddLinkRoutes(Router& router, const RestSources& sources);          // link
 void AddFindingRoutes(Router& router, const RestSources& sources);       // findings
 void AddControlRoutes(Router& router, const RestSources& sources);       // control actions, audit
 void AddReplayRoutes(Router& router, const RestSources& sources);        // replays
-void AddStatusRoutes(Router& router, const RestSources& sources);        // health, status, openapi
+void AddProcessRoutes(Router& router, const RestSources& sources);       // liveness, metrics
+void AddStatusRoutes(Router& router, const RestSources& sources);        // ready, status, openapi
 
 void AddDashboardRoutes(Router& router);  // its files
 

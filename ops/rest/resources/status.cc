@@ -1,4 +1,5 @@
-// What the node says of itself: /healthz, /readyz, /v1/status, and the document of the API.
+// What the node says of itself: /healthz, /metrics, /readyz, /v1/status, and the document of the
+// API.
 #include "ops/rest/openapi.h"
 #include "ops/rest/problem.h"
 #include "ops/rest/resources/answer.h"
@@ -74,17 +75,10 @@ HttpResponse ShowStatus(const RestSources& sources, const HttpRequest&, Paramete
 
 }  // namespace
 
-void AddStatusRoutes(Router& router, const RestSources& sources) {
+void AddProcessRoutes(Router& router, const RestSources& sources) {
   router.Get(
       "/healthz", Access::kAnybody,
       [&sources](const HttpRequest&, const PathArguments&) { return ShowHealth(sources); }, false);
-  router.Get(
-      "/readyz", Access::kAnybody,
-      [&sources](const HttpRequest&, const PathArguments&) { return ShowReadiness(sources); },
-      false);
-  router.Get("/openapi.json", Access::kAnybody, [](const HttpRequest&, const PathArguments&) {
-    return JsonResponse(std::string(kOpenApiDocument));
-  });
   router.Get(
       "/metrics", Access::kRead,
       [&sources](const HttpRequest&, const PathArguments&) {
@@ -93,6 +87,16 @@ void AddStatusRoutes(Router& router, const RestSources& sources) {
         return response;
       },
       false);
+}
+
+void AddStatusRoutes(Router& router, const RestSources& sources) {
+  router.Get(
+      "/readyz", Access::kAnybody,
+      [&sources](const HttpRequest&, const PathArguments&) { return ShowReadiness(sources); },
+      false);
+  router.Get("/openapi.json", Access::kAnybody, [](const HttpRequest&, const PathArguments&) {
+    return JsonResponse(std::string(kOpenApiDocument));
+  });
   AddResource(router, sources, "/v1/status", ShowStatus, false);
 }
 
