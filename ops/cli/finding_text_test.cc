@@ -59,7 +59,7 @@ TEST(FindingText, SaysEverything) {
   evidence                  culprit   peers  threshold  samples
               arrived last        5     0.5          1        8
               caused wait   9.10 ms  200 us          -        8
-              chance        0.00012     0.5       0.01        8
+              p value       0.00012     0.5       0.01        8
   chain       rank 7 ran embedding_bag
               -> rank 1 waited 7.62 ms in all_to_all
   why         Because.
