@@ -4,7 +4,6 @@
 #include <limits>
 #include <memory>
 
-#include "stream_ops/log/all_partitions_consumer.h"
 
 namespace eroica {
 namespace {
@@ -39,9 +38,13 @@ absl::StatusOr<LogSlice> TakeSlice(Log& log, const SliceRequest& request) {
   const absl::StatusOr<std::unique_ptr<LogConsumer>> consumer = log.NewConsumer(ConsumerOptions());
   if (!consumer.ok()) return consumer.status();
   LogSlice slice;
+  absl::Status missing;  // the first topic that is
   for (const std::string& topic : request.topics) {
     const absl::StatusOr<TopicSpec> spec = log.admin().DescribeTopic(topic);
-    if (absl::IsNotFound(spec.status())) continue;
+    if (absl::IsNotFound(spec.status())) {
+      missing.Update(spec.status());
+      continue;
+    }
     if (!spec.ok()) return spec.status();
     for (int32_t index = 0; index < spec->partitions; ++index) {
       const TopicPartition partition{topic, index};
@@ -50,8 +53,8 @@ absl::StatusOr<LogSlice> TakeSlice(Log& log, const SliceRequest& request) {
       slice.ranges[partition] = *range;
     }
   }
-  if (!slice.ranges.empty() || request.topics.empty()) return slice;
-  return UnknownTopicError(request.topics.front());
+  if (slice.ranges.empty() && !missing.ok()) return missing;
+  return slice;
 }
 
 }  // namespace eroica

@@ -40,6 +40,25 @@ absl::Status Unreadable(const std::string& path) {
       fmt::format("{} is damaged: restore it from a copy, or remove it and create it anew", path));
 }
 
+// Whoever left out the prefix of the topics is shown one that there is.
+absl::Status MissingTopic(const std::string& directory, const std::string& name) {
+  const size_t dot = name.rfind('.');
+  if (dot == std::string::npos) return UnknownTopicError(name);
+  const std::string kind = name.substr(dot);
+  std::string other;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::string candidate = entry->path().filename();
+    if (!candidate.ends_with(kind) || !IsLegalName(candidate)) continue;
+    if (other.empty() || candidate < other) other = std::move(candidate);
+  }
+  if (other.size() <= kind.size()) return UnknownTopicError(name);
+  return absl::NotFoundError(
+      fmt::format("topic {} does not exist, but {} does: give --topic-prefix {}", name, other,
+                  other.substr(0, other.size() - kind.size())));
+}
+
 }  // namespace
 
 std::string RecordingDirectory::TopicPath(const std::string& topic) const {
@@ -74,7 +93,7 @@ absl::StatusOr<TopicSpec> RecordingDirectory::DescribeTopic(const std::string& n
   if (!IsLegalName(name)) return UnknownTopicError(name);
   const std::string path = TopicPath(name) + "/topic.json";
   const absl::StatusOr<std::string> bytes = ReadWholeFile(path);
-  if (absl::IsNotFound(bytes.status())) return UnknownTopicError(name);
+  if (absl::IsNotFound(bytes.status())) return MissingTopic(path_, name);
   if (!bytes.ok()) return bytes.status();
   const json topic = json::parse(*bytes, nullptr, /*allow_exceptions=*/false);
   if (!topic.is_object() || !topic.contains("partitions") ||
@@ -141,8 +160,7 @@ absl::StatusOr<std::optional<int64_t>> RecordingDirectory::Committed(
   return std::optional(found->second);
 }
 
-absl::Status RecordingDirectory::Commit(const std::string& group,
-                                        const GroupOffsets& offsets) {
+absl::Status RecordingDirectory::Commit(const std::string& group, const GroupOffsets& offsets) {
   const absl::StatusOr<std::string> path = GroupPath(group);
   if (!path.ok()) return path.status();
   const std::lock_guard lock(mutex_);

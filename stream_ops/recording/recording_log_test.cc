@@ -180,6 +180,23 @@ TEST(RecordingLog, NamesThatAreNoFileNamesAreRefused) {
   EXPECT_EQ((*consumer)->Commit({{{"t", 0}, 1}}).code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST(RecordingLog, WhoLeavesOutThePrefixOfTheTopicsIsShownOne) {
+  const ScratchDirectory scratch;
+  auto log = OpenLog({.directory = scratch.path()});
+  for (const char* name : {"night.findings", "other.findings", "night.events", "events"})
+    ASSERT_TRUE(log->admin().CreateTopic({.name = name, .partitions = 1, .config = {}}).ok());
+  const auto why = [&](const std::string& name) {
+    const absl::Status status = log->admin().DescribeTopic(name).status();
+    EXPECT_TRUE(absl::IsNotFound(status)) << status;
+    return std::string(status.message());
+  };
+  EXPECT_EQ(why("eroica.findings"),
+            "topic eroica.findings does not exist, but night.findings does: give --topic-prefix "
+            "night");
+  EXPECT_THAT(why("eroica.audit"), HasSubstr("create it first"));
+  EXPECT_THAT(why("plain"), HasSubstr("create it first"));
+}
+
 TEST(RecordingLog, DamagedSettingsAreNamed) {
   const ScratchDirectory scratch;
   auto log = OpenLog({.directory = scratch.path()});
