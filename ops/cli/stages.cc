@@ -46,6 +46,7 @@ Topology EroicaTopology(const NodeConfig& config, RunLength length,
       .json_topic = config.findings.json_topic,
       .findings_retention_ns = config.state.findings_retention_days * kNsPerDay,
       .board = std::move(board),
+      .fold_below = config.summarize.fold_below,
       .on_published = std::move(on_published)};
   AlignOptions align{.jobs = jobs};
   // A bounded run has all of its input: nothing in it comes late.

@@ -20,17 +20,38 @@ export const CLASSES = {
   cpu_op: "CPU",
 };
 
+// Functions that take little of a window are no rows, and their time on the peers is known to be
+// below a bound alone.
+function isBound(row) {
+  return row.peers_critical_at_most_ns_per_step > row.peers_critical_ns_per_step;
+}
+
+// At least; 0 where it cannot be told.
 function difference(row) {
-  return row.peers_critical_ns_per_step === null
-    ? null
-    : row.critical_ns_per_step - row.peers_critical_ns_per_step;
+  const own = row.critical_ns_per_step;
+  if (row.peers_critical_ns_per_step === null) return null;
+  const atLeast = own - row.peers_critical_at_most_ns_per_step;
+  return Math.max(atLeast, Math.min(0, own - row.peers_critical_ns_per_step));
+}
+
+function peersText(row) {
+  return isBound(row)
+    ? `< ${duration(row.peers_critical_at_most_ns_per_step)}`
+    : duration(row.peers_critical_ns_per_step);
+}
+
+function differenceText(row) {
+  const more = difference(row);
+  if (more === null || (isBound(row) && more === 0)) return NONE;
+  return (isBound(row) && more > 0 ? "> " : "") + signedDuration(more);
 }
 
 // What differs by more than noise first, then what takes longest.
 function ordered(functions, longest) {
   const weight = row => {
     const more = Math.abs(difference(row) ?? 0);
-    const differs = more > 0.05 * (row.peers_critical_ns_per_step ?? 0) && more > 0.01 * longest;
+    const peers = row.peers_critical_at_most_ns_per_step ?? 0;
+    const differs = more > 0.05 * peers && more > 0.01 * longest;
     return differs ? longest + more : row.critical_ns_per_step;
   };
   return [...functions].sort((a, b) => weight(b) - weight(a));
@@ -39,11 +60,10 @@ function ordered(functions, longest) {
 // Differences that noise makes are not worth a colour.
 function isMore(row, most) {
   const more = difference(row);
-  return more > 0.05 * row.peers_critical_ns_per_step && more > 0.01 * most;
+  return more > 0.05 * row.peers_critical_at_most_ns_per_step && more > 0.01 * most;
 }
 
 function functionRow(row, most, accused, {kind, href, labels}) {
-  const more = difference(row);
   return el(
     "tr",
     {class: accused ? "accused" : ""},
@@ -60,18 +80,18 @@ function functionRow(row, most, accused, {kind, href, labels}) {
     el(
       "td",
       {class: "bar-cell"},
-      barPair(row.critical_ns_per_step, row.peers_critical_ns_per_step, 0, most, kind),
+      barPair(row.critical_ns_per_step, row.peers_critical_at_most_ns_per_step, 0, most, kind),
     ),
     el(
       "td",
       {class: "number culprit-text", "data-title": "This rank"},
       duration(row.critical_ns_per_step),
     ),
-    el("td", {class: "number", "data-title": "Peers"}, duration(row.peers_critical_ns_per_step)),
+    el("td", {class: "number", "data-title": "Peers"}, peersText(row)),
     el(
       "td",
       {class: `number ${isMore(row, most) ? "more" : ""}`, "data-title": "Difference"},
-      more === null ? NONE : signedDuration(more),
+      differenceText(row),
     ),
     el("td", {class: "number quiet", "data-title": "Calls"}, count(row.count)),
   );
@@ -86,7 +106,7 @@ export function functionsBeside(answer, options) {
   if (answer.functions.length === 0) return empty("No functions are held for this rank", "");
   const longest = Math.max(
     ...answer.functions.map(row =>
-      Math.max(row.critical_ns_per_step, row.peers_critical_ns_per_step ?? 0),
+      Math.max(row.critical_ns_per_step, row.peers_critical_at_most_ns_per_step ?? 0),
     ),
   );
   const rows = ordered(answer.functions, longest);

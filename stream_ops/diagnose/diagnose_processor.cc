@@ -340,7 +340,7 @@ void DiagnoseProcessor::Diagnose(const JobId& id, DiagnosedJob& job, WindowId wi
 void DiagnoseProcessor::Show(const JobId& id, const CrossRankView& view, WindowSummary summary) {
   context_->changes().Put(Table::kJobs, EncodeKey(id), EncodeJobRow(summary));
   if (shown_ == nullptr) return;
-  shown_->Publish(id, TakeSnapshot(view, std::move(summary)),
+  shown_->Publish(id, TakeSnapshot(view, std::move(summary), {.fold_below = options_.fold_below}),
                   options_.wall_clock_ns ? options_.wall_clock_ns() : 0);
 }
 

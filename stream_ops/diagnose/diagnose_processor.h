@@ -66,6 +66,8 @@ struct DiagnoseOptions {
   int64_t findings_retention_ns = int64_t{30} * 24 * 3'600 * 1'000'000'000;
   // Where people look at the windows; outlives the processor. Without one nothing is kept for them.
   std::shared_ptr<JobBoard> board{};
+  // Of the stage summarize (SummarizeOptions): for what people see of functions without a row.
+  double fold_below = 1;
   // Called with each version of a finding as it is published, on the stage's thread; after a crash
   // perhaps twice. It must not block.
   std::function<void(const Finding&)> on_published = nullptr;

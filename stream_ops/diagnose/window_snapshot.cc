@@ -37,7 +37,18 @@ class NameTable {
   std::map<std::string, uint32_t, std::less<>> indices_;
 };
 
-void TakeRanks(const CrossRankView& view, WindowDetail* detail) {
+std::array<float, kFunctionClassCount> UnlistedPerStep(const PatternBatch& batch,
+                                                       double fold_below) {
+  const double least_ns = fold_below * static_cast<double>(batch.window.duration_ns());
+  std::array<float, kFunctionClassCount> unlisted{};
+  for (size_t c = 0; c < unlisted.size(); ++c) {
+    const double most_ns = std::min(static_cast<double>(batch.folded_critical_ns[c]), least_ns);
+    unlisted[c] = static_cast<float>(PerStep(batch, static_cast<int64_t>(most_ns)));
+  }
+  return unlisted;
+}
+
+void TakeRanks(const CrossRankView& view, const SnapshotLimits& limits, WindowDetail* detail) {
   NameTable hosts(&detail->hosts);
   NameTable role_names(&detail->role_names);
   detail->ranks.reserve(view.ranks().size());
@@ -55,7 +66,8 @@ void TakeRanks(const CrossRankView& view, WindowDetail* detail) {
                              .busy_ns = rank.step.busy_ns(),
                              .wait_ns = rank.step.wait_ns,
                              .completeness = batch.completeness,
-                             .levels = batch.levels});
+                             .levels = batch.levels,
+                             .unlisted_ns_per_step = UnlistedPerStep(batch, limits.fold_below)});
   }
   for (const BusyTime& busy : view.busy_times()) {
     detail->ranks[busy.rank].peers_busy_ns = busy.peers_busy_ns;
@@ -193,7 +205,7 @@ uint64_t BytesOf(const WindowDetail& detail) {
 std::shared_ptr<const WindowDetail> TakeDetail(const CrossRankView& view,
                                                const SnapshotLimits& limits) {
   auto detail = std::make_shared<WindowDetail>();
-  TakeRanks(view, detail.get());
+  TakeRanks(view, limits, detail.get());
   TakeFunctions(view, limits, detail.get());
   for (const CollectiveSummary& summary : view.summaries())
     detail->communicators.push_back(TakeCommunicator(summary));

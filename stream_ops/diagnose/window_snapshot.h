@@ -6,6 +6,7 @@
 // steps). Ranks are named by their place in WindowDetail::ranks, which is ordered by rank number.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -70,6 +71,9 @@ struct RankRow {
   double excess_ns = 0;
   Completeness completeness;
   std::vector<ResourceLevel> levels;
+  // By class: the critical time that any one function without a row of this rank may have had, at
+  // most.
+  std::array<float, kFunctionClassCount> unlisted_ns_per_step{};
 };
 
 // One function over the ranks that ran it. Columns of equal length, by rank.
@@ -150,6 +154,9 @@ struct SnapshotLimits {
   size_t links = 100'000;
   size_t steps = 4'096;        // the newest
   size_t sampled_ranks = 255;  // for the median of a single step
+  // Functions without a row were critical for less than this share of their window
+  // (SummarizeOptions).
+  double fold_below = 1;
 };
 
 // functions and finding_ids are left empty: they are the caller's, and the snapshot's.

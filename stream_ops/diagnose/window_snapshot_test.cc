@@ -45,6 +45,20 @@ TEST(WindowSnapshotTest, SummaryNamesStepsRanksAndTime) {
   EXPECT_FALSE(summary.last_of_job);
 }
 
+TEST(WindowSnapshotTest, AFunctionWithoutARowHadLessThanItsClassFoldedAndThanARowTakes) {
+  TrainingView job = SlowRank();  // eight steps of 25 ms
+  auto& folded = job.batches()[0].folded_critical_ns;
+  folded[static_cast<size_t>(FunctionClass::kGpuCompute)] = 80 * kNsPerMs;
+  folded[static_cast<size_t>(FunctionClass::kPython)] = 4 * kNsPerMs;
+  const WindowSnapshot snapshot = Snapshot(job, {.fold_below = 0.1});
+  const RankRow& rank = snapshot.detail->ranks[0];
+  EXPECT_FLOAT_EQ(rank.unlisted_ns_per_step[static_cast<size_t>(FunctionClass::kGpuCompute)],
+                  2.5 * kNsPerMs);
+  EXPECT_FLOAT_EQ(rank.unlisted_ns_per_step[static_cast<size_t>(FunctionClass::kPython)],
+                  0.5 * kNsPerMs);
+  EXPECT_EQ(rank.unlisted_ns_per_step[static_cast<size_t>(FunctionClass::kCollective)], 0);
+}
+
 TEST(WindowSnapshotTest, StepsNameTheRankThatIsBusyLongest) {
   TrainingView job = SlowRank();
   const StepColumns steps = Snapshot(job).steps;

@@ -4,6 +4,8 @@ import statistics
 
 from made_up_job import STEPS_PER_WINDOW, identity
 
+SHORTEST_ROW_NS = 500_000  # what takes less of a step has no row
+
 
 def _rank(job, rank, index, busy, step, peers):
     silent = rank in job.silent
@@ -60,7 +62,8 @@ def rank_json(job, rank, index):
                 "count": 4 * STEPS_PER_WINDOW,
                 "call_ns": critical[rank] // 4,
                 "critical_ns_per_step": critical[rank],
-                "peers_critical_ns_per_step": peers,
+                "peers_critical_ns_per_step": peers if peers >= SHORTEST_ROW_NS else 0,
+                "peers_critical_at_most_ns_per_step": max(peers, SHORTEST_ROW_NS),
                 "peers_call_ns": peers / 4,
             }
         )

@@ -89,6 +89,23 @@ std::optional<double> PeersMedian(const WindowDetail& detail, const FunctionSnap
   return MedianOf(std::move(peers));
 }
 
+std::optional<double> PeersCriticalAtMost(const WindowDetail& detail,
+                                          const FunctionSnapshot& function, size_t row) {
+  const uint32_t role = RoleOf(detail, function, row);
+  const auto function_class = static_cast<size_t>(function.function_class);
+  std::vector<float> peers;
+  size_t next = 0;  // of the function's rows
+  for (uint32_t place = 0; place < detail.ranks.size(); ++place) {
+    const bool has_row = next < function.rank.size() && function.rank[next] == place;
+    const size_t of_place = has_row ? next++ : next;
+    if (detail.ranks[place].role != role || place == function.rank[row]) continue;
+    peers.push_back(has_row ? function.critical_ns_per_step[of_place]
+                            : detail.ranks[place].unlisted_ns_per_step[function_class]);
+  }
+  if (peers.empty()) return std::nullopt;
+  return MedianOf(std::move(peers));
+}
+
 std::vector<double> MedianByRole(const WindowDetail& detail, const FunctionSnapshot& function,
                                  const FunctionMeasure& measure) {
   std::vector<double> medians;

@@ -45,6 +45,11 @@ std::optional<size_t> RowOf(const WindowDetail& detail, const FunctionSnapshot& 
 std::optional<double> PeersMedian(const WindowDetail& detail, const FunctionSnapshot& function,
                                   const FunctionMeasure& measure, size_t row);
 
+// The same of the critical time, where peers without a row spent in it what functions without a row
+// may have had at most: small functions are no rows, and a peer may have run it all the same.
+std::optional<double> PeersCriticalAtMost(const WindowDetail& detail,
+                                          const FunctionSnapshot& function, size_t row);
+
 // By role; 0 where no rank of the role ran it.
 std::vector<double> MedianByRole(const WindowDetail& detail, const FunctionSnapshot& function,
                                  const FunctionMeasure& measure);
