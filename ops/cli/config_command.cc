@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ops/cli/commands.h"
@@ -13,6 +14,7 @@
 #include "ops/cli/exit_code.h"
 #include "ops/cli/node_rest.h"
 #include "ops/cli/option_text.h"
+#include "ops/cli/rest_access.h"
 #include "ops/cli/terminal.h"
 #include "ops/config/config_file.h"
 #include "ops/config/config_text.h"
@@ -49,6 +51,12 @@ absl::Status CheckTogether(const NodeConfig& config) {
           fmt::format("kafka.properties.{} is a secret and must not stand in the configuration; "
                       "name a file that holds it ({}_file) or an environment variable ({}_env)",
                       name, name, name));
+  }
+  for (const auto& [option, listen] : {std::pair("alerts.listen", config.alerts.listen),
+                                       std::pair("act.listen", config.act.listen)}) {
+    if (listen.empty()) continue;
+    if (absl::Status status = AddressToListenOn(config, option, listen).status(); !status.ok())
+      return status;
   }
   return CheckRest(config);
 }

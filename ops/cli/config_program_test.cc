@@ -60,6 +60,9 @@ TEST_F(ConfigProgramTest, CheckSeesWhatNoSingleKeyTells) {
   const ProgramRun open =
       RunProgram({"config", "check", Write("[rest]\nlisten = \"0.0.0.0:8470\"\n")});
   EXPECT_THAT(open.err, HasSubstr("rest.token_file"));
+  const ProgramRun metrics =
+      RunProgram({"config", "check", Write("[act]\nlisten = \"0.0.0.0:8472\"\n")});
+  EXPECT_THAT(metrics.err, AllOf(HasSubstr("act.listen"), HasSubstr("rest.token_file")));
   EXPECT_EQ(RunProgram({"config", "check", folder_.path() + "/none.toml"}).exit_code, kExitError);
 }
 

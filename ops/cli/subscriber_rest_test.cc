@@ -61,6 +61,7 @@ TEST_F(SubscriberRestTest, AnswersItsHealthAndItsMetricsAndKnowsNoJobs) {
   for (const char* target : {"/", "/v1/jobs", "/v1/jobs/a", "/v1/findings", "/v1/findings/stream",
                              "/readyz", "/v1/status"})
     EXPECT_EQ(Ask(**rest, target).status, 404) << target;
+  EXPECT_THAT(Ask(**rest, "/v1/jobs").body, HasSubstr("there are /healthz and /metrics"));
 }
 
 TEST_F(SubscriberRestTest, AnAddressOfTheNetworkNeedsATokenFileOrTheWord) {

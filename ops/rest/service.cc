@@ -21,10 +21,14 @@ bool IsJson(const std::string& content_type) {
                                 absl::string_view(kJsonType.data(), kJsonType.size()));
 }
 
-HttpResponse NoRoute(const Router::Match& match, const std::string& target) {
+HttpResponse NoRoute(const Router::Match& match, const RestSources& sources,
+                     const std::string& target) {
   if (match.allowed.empty())
     return Problem(ProblemType::kNotFound,
-                   "there is no such path; /openapi.json describes those that there are", target);
+                   sources.board == nullptr
+                       ? "there is no such path; there are /healthz and /metrics"
+                       : "there is no such path; /openapi.json describes those that there are",
+                   target);
   HttpResponse refused = Problem(ProblemType::kMethodNotAllowed,
                                  fmt::format("the path takes {}", match.allowed), target);
   refused.Add("Allow", match.allowed);
@@ -82,7 +86,7 @@ std::shared_ptr<const CachedResponse> RestService::Prepare(
   if (!target.ok()) return Finish(Problem(target.status(), request.target));
   request.parsed = *std::move(target);
   Router::Match match = router_.Find(request.method, request.parsed.path);
-  if (match.route == nullptr) return Finish(NoRoute(match, request.target));
+  if (match.route == nullptr) return Finish(NoRoute(match, sources_, request.target));
   std::optional<HttpResponse> refused;
   request.caller = gate_.Admit(match.route->access, request, arrived.address, now, &refused);
   if (refused) return Finish(*std::move(refused));
