@@ -63,6 +63,16 @@ TEST_F(ReplaysTest, ATimeOfLongAgoIsAnsweredAsItWasSent) {
   }
 }
 
+TEST_F(ReplaysTest, WhereTooManyWaitItIsForTheCallerToAskLater) {
+  job().replays.most = 0;
+  const auto refused = Ask(HttpMethod::kPost, "/v1/replays", "{}");
+  EXPECT_EQ(refused->response.status, 429);
+  EXPECT_EQ(Json::parse(*refused->response.body)["detail"], "too many wait");
+  EXPECT_THAT(refused->response.headers,
+              ElementsAre(std::pair(std::string("Retry-After"), std::string("10"))));
+  EXPECT_THAT(Get("/v1/audit")["entries"], SizeIs(0));
+}
+
 TEST_F(ReplaysTest, WhatAFinishedOneFoundIsListedInPages) {
   Post("/v1/replays");
   EXPECT_EQ(StatusOfGet("/v1/replays/000000000000/findings"), 409);

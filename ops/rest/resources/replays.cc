@@ -71,6 +71,15 @@ ReplayOrder ReadOrder(Body& body) {
   return order;
 }
 
+// That too many wait is for whoever asks to mend, and no failure of the node.
+HttpResponse Refused(const absl::Status& status, const std::string& target) {
+  if (!absl::IsResourceExhausted(status)) return Problem(status, target);
+  HttpResponse refused =
+      Problem(ProblemType::kTooManyRequests, std::string(status.message()), target);
+  refused.Add("Retry-After", "10");
+  return refused;
+}
+
 HttpResponse AskForReplay(const RestSources& sources, const HttpRequest& request,
                           const PathArguments& arguments) {
   Parameters parameters(request, arguments);
@@ -82,7 +91,7 @@ HttpResponse AskForReplay(const RestSources& sources, const HttpRequest& request
     return Problem(ProblemType::kUnprocessable, "to must be after from", request.target);
   const absl::StatusOr<ReplayStatus> replay =
       sources.replays->Ask(std::move(order), request.caller.name);
-  if (!replay.ok()) return Problem(replay.status(), request.target);
+  if (!replay.ok()) return Refused(replay.status(), request.target);
   AuditEntry entry{.id = "",
                    .at_ms = sources.wall_clock_ms(),
                    .by = request.caller.name,

@@ -16,6 +16,7 @@ class HeldReplays final : public Replays {
       if (option.starts_with("kafka."))
         return absl::FailedPreconditionError(option + " is refused");
     }
+    if (held.size() >= most) return absl::ResourceExhaustedError("too many wait");
     ReplayStatus replay;
     replay.id = std::string(11, '0') + std::to_string(held.size());
     replay.order = std::move(order);
@@ -42,6 +43,7 @@ class HeldReplays final : public Replays {
   }
 
   std::vector<ReplayStatus> held;  // newest first
+  size_t most = 1'000;
 };
 
 }  // namespace eroica
