@@ -101,15 +101,22 @@ constexpr std::array<MetricDeclaration, kMetricCount> kTable = {{
 }};
 
 constexpr std::array<std::string_view, 3> kKinds = {"counter", "gauge", "histogram"};
-// By MetricProgram.
-constexpr std::array<std::string_view, 5> kPrograms = {"node", "alert", "act", "node, alert",
-                                                       "all"};
+
+std::string_view NameOf(MetricProgram program) {
+  switch (program) {
+    case MetricProgram::kNode: return "node";
+    case MetricProgram::kAlert: return "alert";
+    case MetricProgram::kNodeAndAlert: return "node, alert";
+    case MetricProgram::kAct: return "act";
+    case MetricProgram::kAll: return "all";
+  }
+  return "";
+}
 
 }  // namespace
 
 bool IsShownBy(MetricProgram program, const MetricDeclaration& metric) {
-  if (metric.program == kAll || metric.program == program) return true;
-  return metric.program == MetricProgram::kNodeAndAlert && program != kAct;
+  return (static_cast<int>(metric.program) & static_cast<int>(program)) != 0;
 }
 
 const MetricDeclaration& DeclarationOf(Metric metric) {
@@ -129,7 +136,7 @@ std::string MetricReference() {
   for (const MetricDeclaration& metric : kTable) {
     text += fmt::format("| `{}` | {} | {} | {} | {} |\n", metric.name,
                         kKinds[static_cast<size_t>(metric.kind)], metric.labels,
-                        kPrograms[static_cast<size_t>(metric.program)], metric.help);
+                        NameOf(metric.program), metric.help);
   }
   return text;
 }

@@ -11,8 +11,8 @@ namespace eroica {
 
 enum class MetricKind : uint8_t { kCounter = 0, kGauge = 1, kHistogram = 2 };
 
-// Which program shows it: `eroica node`, `eroica alert`, `eroica act`.
-enum class MetricProgram : uint8_t { kNode = 0, kAlert = 1, kAct = 2, kNodeAndAlert = 3, kAll = 4 };
+// The programs that show it, a bit each: `eroica node`, `eroica alert`, `eroica act`.
+enum class MetricProgram : uint8_t { kNode = 1, kAlert = 2, kNodeAndAlert = 3, kAct = 4, kAll = 7 };
 
 struct MetricDeclaration {
   std::string_view name;

@@ -15,28 +15,30 @@ uint32_t RoleOf(const WindowDetail& detail, const FunctionSnapshot& function, si
   return detail.ranks[function.rank[row]].role;
 }
 
-// How many ranks each role has.
-std::vector<size_t> RoleSizes(const WindowDetail& detail) {
-  std::vector<size_t> sizes;
-  for (const RankRow& rank : detail.ranks) {
-    if (rank.role >= sizes.size()) sizes.resize(rank.role + size_t{1});
-    ++sizes[rank.role];
+// What of a rank without a row counts.
+std::optional<float> WithoutRow(const FunctionMeasure& measure, const FunctionSnapshot& function,
+                                const RankRow& rank) {
+  switch (measure.not_run) {
+    case FunctionMeasure::NotRun::kZero: return 0.F;
+    case FunctionMeasure::NotRun::kAtMost:
+      return rank.unlisted_ns_per_step[static_cast<size_t>(function.function_class)];
+    case FunctionMeasure::NotRun::kLeftOut: break;
   }
-  return sizes;
+  return std::nullopt;
 }
 
-// By role, the values of its ranks.
-std::vector<std::vector<float>> ValuesByRole(const WindowDetail& detail,
-                                             const FunctionSnapshot& function,
-                                             const FunctionMeasure& measure) {
-  const std::vector<size_t> sizes = RoleSizes(detail);
-  std::vector<std::vector<float>> by_role(sizes.size());
-  const std::vector<float>& column = function.*measure.column;
-  for (size_t row = 0; row < column.size(); ++row)
-    by_role[RoleOf(detail, function, row)].push_back(column[row]);
-  if (measure.not_run == FunctionMeasure::NotRun::kZero)
-    for (size_t role = 0; role < sizes.size(); ++role) by_role[role].resize(sizes[role]);
-  return by_role;
+// Of each rank that counts: its place, and its value.
+template <typename Take>
+void EachRank(const WindowDetail& detail, const FunctionSnapshot& function,
+              const FunctionMeasure& measure, Take take) {
+  size_t row = 0;
+  for (uint32_t place = 0; place < detail.ranks.size(); ++place) {
+    if (row < function.rank.size() && function.rank[row] == place) {
+      take(place, (function.*measure.column)[row++]);
+    } else if (const auto value = WithoutRow(measure, function, detail.ranks[place])) {
+      take(place, *value);
+    }
+  }
 }
 
 }  // namespace
@@ -77,40 +79,25 @@ std::optional<size_t> RowOf(const WindowDetail& detail, const FunctionSnapshot& 
 
 std::optional<double> PeersMedian(const WindowDetail& detail, const FunctionSnapshot& function,
                                   const FunctionMeasure& measure, size_t row) {
-  const uint32_t role = RoleOf(detail, function, row);
-  const std::vector<float>& column = function.*measure.column;
+  const uint32_t own = function.rank[row];
   std::vector<float> peers;
-  for (size_t i = 0; i < column.size(); ++i) {
-    if (i != row && RoleOf(detail, function, i) == role) peers.push_back(column[i]);
-  }
-  if (measure.not_run == FunctionMeasure::NotRun::kZero)
-    peers.resize(static_cast<size_t>(std::ranges::count(detail.ranks, role, &RankRow::role)) - 1);
-  if (peers.empty()) return std::nullopt;
-  return MedianOf(std::move(peers));
-}
-
-std::optional<double> PeersCriticalAtMost(const WindowDetail& detail,
-                                          const FunctionSnapshot& function, size_t row) {
-  const uint32_t role = RoleOf(detail, function, row);
-  const auto function_class = static_cast<size_t>(function.function_class);
-  std::vector<float> peers;
-  size_t next = 0;  // of the function's rows
-  for (uint32_t place = 0; place < detail.ranks.size(); ++place) {
-    const bool has_row = next < function.rank.size() && function.rank[next] == place;
-    const size_t of_place = has_row ? next++ : next;
-    if (detail.ranks[place].role != role || place == function.rank[row]) continue;
-    peers.push_back(has_row ? function.critical_ns_per_step[of_place]
-                            : detail.ranks[place].unlisted_ns_per_step[function_class]);
-  }
+  EachRank(detail, function, measure, [&](uint32_t place, float value) {
+    if (place != own && detail.ranks[place].role == detail.ranks[own].role) peers.push_back(value);
+  });
   if (peers.empty()) return std::nullopt;
   return MedianOf(std::move(peers));
 }
 
 std::vector<double> MedianByRole(const WindowDetail& detail, const FunctionSnapshot& function,
                                  const FunctionMeasure& measure) {
+  std::vector<std::vector<float>> by_role;
+  for (const RankRow& rank : detail.ranks)
+    if (rank.role >= by_role.size()) by_role.resize(rank.role + size_t{1});
+  EachRank(detail, function, measure, [&](uint32_t place, float value) {
+    by_role[detail.ranks[place].role].push_back(value);
+  });
   std::vector<double> medians;
-  for (std::vector<float>& values : ValuesByRole(detail, function, measure))
-    medians.push_back(MedianOf(std::move(values)));
+  for (std::vector<float>& values : by_role) medians.push_back(MedianOf(std::move(values)));
   return medians;
 }
 

@@ -16,10 +16,11 @@ inline constexpr int64_t kRankMax = 4'294'967'295;  // a rank is a uint32
 // Id, name, class and so on.
 Json FunctionJson(const FunctionSnapshot& function);
 
-// A column of a function over the ranks, and what of a rank that did not run it counts: of time and
-// shares none, of the duration of a call nothing.
+// A column of a function over the ranks, and what of a rank without a row of it counts: of time and
+// shares none, of the duration of a call nothing. kAtMost: what functions without a row may have
+// had, since small functions are no rows, and the rank may have run it all the same.
 struct FunctionMeasure {
-  enum class NotRun : uint8_t { kZero, kLeftOut };
+  enum class NotRun : uint8_t { kZero, kLeftOut, kAtMost };
   std::vector<float> FunctionSnapshot::*column;
   NotRun not_run;
 };
@@ -27,6 +28,8 @@ inline constexpr FunctionMeasure kBetaMeasure{&FunctionSnapshot::beta,
                                               FunctionMeasure::NotRun::kZero};
 inline constexpr FunctionMeasure kCriticalMeasure{&FunctionSnapshot::critical_ns_per_step,
                                                   FunctionMeasure::NotRun::kZero};
+inline constexpr FunctionMeasure kCriticalAtMostMeasure{&FunctionSnapshot::critical_ns_per_step,
+                                                        FunctionMeasure::NotRun::kAtMost};
 inline constexpr FunctionMeasure kCallMeasure{&FunctionSnapshot::call_ns,
                                               FunctionMeasure::NotRun::kLeftOut};
 
@@ -44,11 +47,6 @@ std::optional<size_t> RowOf(const WindowDetail& detail, const FunctionSnapshot& 
 // Median over the rank's role, the rank left out; nothing without peers.
 std::optional<double> PeersMedian(const WindowDetail& detail, const FunctionSnapshot& function,
                                   const FunctionMeasure& measure, size_t row);
-
-// The same of the critical time, where peers without a row spent in it what functions without a row
-// may have had at most: small functions are no rows, and a peer may have run it all the same.
-std::optional<double> PeersCriticalAtMost(const WindowDetail& detail,
-                                          const FunctionSnapshot& function, size_t row);
 
 // By role; 0 where no rank of the role ran it.
 std::vector<double> MedianByRole(const WindowDetail& detail, const FunctionSnapshot& function,

@@ -79,7 +79,6 @@ Json FunctionsOf(const WindowDetail& detail, uint32_t rank) {
       const std::optional<double> median = PeersMedian(detail, *function, measure, row);
       return median ? Json(*median) : Json(nullptr);
     };
-    const std::optional<double> at_most = PeersCriticalAtMost(detail, *function, row);
     functions.push_back(
         {{"function", FunctionJson(*function)},
          {"beta", function->beta[row]},
@@ -89,7 +88,7 @@ Json FunctionsOf(const WindowDetail& detail, uint32_t rank) {
          {"call_ns", std::llround(function->call_ns[row])},
          {"critical_ns_per_step", std::llround(function->critical_ns_per_step[row])},
          {"peers_critical_ns_per_step", peers(kCriticalMeasure)},
-         {"peers_critical_at_most_ns_per_step", at_most ? Json(*at_most) : Json(nullptr)},
+         {"peers_critical_at_most_ns_per_step", peers(kCriticalAtMostMeasure)},
          {"peers_call_ns", peers(kCallMeasure)}});
   }
   return functions;
