@@ -39,7 +39,8 @@ absl::StatusOr<std::string> Decode(std::string_view text, bool plus_is_space) {
     }
   }
   if (decoded.find('\0') != std::string::npos || !IsUtf8(decoded))
-    return absl::InvalidArgumentError("the target is not valid UTF-8 once it is decoded");
+    return absl::InvalidArgumentError(
+        "the target, once it is decoded, is not valid UTF-8 or holds a NUL");
   return decoded;
 }
 
