@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "schemas/check.h"
@@ -64,6 +65,11 @@ class Receiver {
   Receiver& operator=(const Receiver&) = delete;
 
   void Behave(Manner manner) { manner_ = manner; }
+  // Called once, between the next post that is taken and its answer; on the receiver's thread.
+  void BeforeNextAnswer(std::function<void()> what) {
+    const std::lock_guard lock(mutex_);
+    before_answer_ = std::move(what);
+  }
   std::string url(const std::string& path = "") const {
     return "http://127.0.0.1:" + std::to_string(port_) + path;
   }
@@ -98,10 +104,7 @@ class Receiver {
     }
     if (manner != Manner::kResets) {
       std::optional<ReceivedPost> post = Read(connection);
-      if (manner == Manner::kAccepts && post) {
-        const std::lock_guard lock(mutex_);
-        posts_.push_back(*std::move(post));
-      }
+      if (manner == Manner::kAccepts && post) Keep(*std::move(post));
       const std::string status = manner == Manner::kAccepts ? "200 OK"
                                  : manner == Manner::kFails ? "500 Internal Server Error"
                                                             : "400 Bad Request";
@@ -112,6 +115,17 @@ class Receiver {
     }
     ::close(connection);
     ++attempts_;
+  }
+
+  void Keep(ReceivedPost post) {
+    std::function<void()> before_answer;
+    {
+      const std::lock_guard lock(mutex_);
+      before_answer = std::exchange(before_answer_, nullptr);
+    }
+    if (before_answer) before_answer();
+    const std::lock_guard lock(mutex_);
+    posts_.push_back(std::move(post));
   }
 
   // Nothing where whoever posts has gone before all of it came.
@@ -141,8 +155,9 @@ class Receiver {
   std::atomic<Manner> manner_ = Manner::kAccepts;
   std::atomic<uint64_t> attempts_ = 0;
   std::vector<int> kept_;     // of the thread: connections that nobody answers
-  mutable std::mutex mutex_;  // guards posts_
+  mutable std::mutex mutex_;  // guards what follows
   std::vector<ReceivedPost> posts_;
+  std::function<void()> before_answer_;
   std::jthread thread_;  // ends first
 };
 
