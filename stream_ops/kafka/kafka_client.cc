@@ -265,14 +265,15 @@ absl::Status KafkaEvents::DownStatus() const {
   const std::string doing = fmt::format("reach Kafka at {}", bootstrap_servers_);
   if (!IsRefusedConnection(last_error_, last_reason_))
     return KafkaStatus(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, doing, last_reason_);
+  // A handshake that fails while it is begun is a lost connection to librdkafka, a later one __SSL.
+  const rd_kafka_resp_err_t error =
+      last_error_ == RD_KAFKA_RESP_ERR__TRANSPORT ? RD_KAFKA_RESP_ERR__SSL : last_error_;
   std::string reason = last_reason_;
-  if (last_error_ == RD_KAFKA_RESP_ERR__SSL && !CertificateProblem(x509_error_).empty())
+  if (IsBadCertificate(reason) && !CertificateProblem(x509_error_).empty())
     reason = fmt::format("{}: {}", CertificateProblem(x509_error_), reason);
   if (reason.find("mechanism SCRAM") != std::string::npos && !ScramLimit().empty())
     reason += "; " + ScramLimit();
-  return KafkaStatus(
-      last_error_ == RD_KAFKA_RESP_ERR__TRANSPORT ? RD_KAFKA_RESP_ERR__SSL : last_error_, doing,
-      reason);
+  return KafkaStatus(error, doing, reason);
 }
 
 absl::StatusOr<KafkaTopicState> DescribeKafkaTopic(rd_kafka_t* handle, const std::string& topic,

@@ -92,11 +92,15 @@ absl::StatusCode KafkaErrorCode(rd_kafka_resp_err_t error) {
   return found == std::end(kMeanings) ? StatusCode::kInternal : found->code;
 }
 
+bool IsBadCertificate(std::string_view reason) {
+  return reason.find("certificate verify failed") != std::string_view::npos;
+}
+
 bool IsRefusedConnection(rd_kafka_resp_err_t error, std::string_view reason) {
   // A broker that does not like our certificate says so by an alert, after the handshake.
   if (error == RD_KAFKA_RESP_ERR__SSL || error == RD_KAFKA_RESP_ERR__TRANSPORT)
     return reason.find("SSL alert number") != std::string_view::npos ||
-           reason.find("certificate verify failed") != std::string_view::npos;
+           IsBadCertificate(reason);
   return KafkaErrorCode(error) == StatusCode::kPermissionDenied;
 }
 

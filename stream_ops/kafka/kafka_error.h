@@ -20,6 +20,8 @@
 namespace eroica {
 
 absl::StatusCode KafkaErrorCode(rd_kafka_resp_err_t error);
+// Whether the reason, librdkafka's, is that the broker's certificate is not believed.
+bool IsBadCertificate(std::string_view reason);
 // Whether a connection was refused for good: the log-in, or a certificate. Not where one broke in
 // the middle of its handshake, as it does while a broker restarts. reason: librdkafka's.
 bool IsRefusedConnection(rd_kafka_resp_err_t error, std::string_view reason);

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <openssl/x509_vfy.h>
 
 #include <string>
 
@@ -41,6 +42,22 @@ TEST(KafkaEvents, AnErrorMayComeWithoutText) {
   events.NoteError(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, nullptr);
   EXPECT_TRUE(events.down());
   EXPECT_THAT(std::string(events.DownStatus().message()), ::testing::HasSubstr("imed out"));
+}
+
+// Which of the two it is depends on how soon the broker answers.
+TEST(KafkaEvents, WhyACertificateIsNotBelievedIsSaidWhicheverErrorReportsIt) {
+  for (const rd_kafka_resp_err_t error : {RD_KAFKA_RESP_ERR__SSL, RD_KAFKA_RESP_ERR__TRANSPORT}) {
+    KafkaEvents events("broker:9093");
+    events.NoteBadCertificate(X509_V_ERR_HOSTNAME_MISMATCH);
+    events.NoteError(error, "error:0A000086:SSL routines::certificate verify failed");
+    EXPECT_EQ(events.DownStatus().code(), absl::StatusCode::kPermissionDenied);
+    EXPECT_THAT(std::string(events.DownStatus().message()),
+                ::testing::HasSubstr("the certificate is for another host"));
+    // The broker's refusal of ours, later, has nothing to do with that.
+    events.NoteError(error, "Receive failed: sslv3 alert bad certificate: SSL alert number 42");
+    EXPECT_THAT(std::string(events.DownStatus().message()),
+                ::testing::Not(::testing::HasSubstr("for another host")));
+  }
 }
 
 }  // namespace
