@@ -14,6 +14,10 @@
 namespace eroica {
 namespace {
 
+// A question is asked in steps, so that a cluster of which nobody answers is noticed before its
+// timeout.
+constexpr std::chrono::milliseconds kStep{500};
+
 absl::Status FirstFailure(std::span<const rd_kafka_topic_result_t*> results,
                           std::string_view doing) {
   for (const rd_kafka_topic_result_t* result : results) {
@@ -28,6 +32,7 @@ absl::Status FirstFailure(std::span<const rd_kafka_topic_result_t*> results,
 }  // namespace
 
 absl::Status KafkaAdmin::Connect() {
+  for (const auto& [group, client] : groups_) rd_kafka_poll(client.get(), 0);
   if (handle_ != nullptr) {
     rd_kafka_poll(handle_.get(), 0);
     return absl::OkStatus();
@@ -39,9 +44,8 @@ absl::Status KafkaAdmin::Connect() {
   return absl::OkStatus();
 }
 
-// The answer to an admin request, in steps as DescribeKafkaTopic does.
+// The answer to an admin request.
 absl::StatusOr<KafkaEvent> KafkaAdmin::Await(rd_kafka_queue_t* answers, std::string_view doing) {
-  constexpr std::chrono::milliseconds kStep{500};
   for (std::chrono::milliseconds waited{0}; waited <= options_.request_timeout; waited += kStep) {
     KafkaEvent event(rd_kafka_queue_poll(answers, ToKafkaTimeout(kStep)));
     if (event != nullptr) {
@@ -145,30 +149,45 @@ absl::StatusOr<TopicSpec> KafkaAdmin::DescribeTopic(const std::string& name) {
   return spec;
 }
 
+// As the group's members ask: librdkafka's ListConsumerGroupOffsets ends the process where the
+// coordinator has moved or is still loading (2.0.2, and open in 2026: its issue 5040).
+absl::StatusOr<rd_kafka_t*> KafkaAdmin::ClientOf(const std::string& group) {
+  KafkaNonMember& client = groups_[group];
+  if (client == nullptr) {
+    // What a transaction in progress commits is not waited for.
+    absl::StatusOr<KafkaHandle> handle = MakeKafkaHandle(
+        options_, KafkaRole::kAdmin,
+        {kNoStatistics, {"group.id", group}, {"isolation.level", "read_uncommitted"}}, this);
+    if (!handle.ok()) return handle.status();
+    client.reset(handle->release());
+  }
+  return client.get();
+}
+
 absl::StatusOr<GroupOffsets> KafkaAdmin::DescribeGroup(const std::string& group,
                                                        const std::string& topic) {
   const std::lock_guard lock(mutex_);
   if (absl::Status status = Connect(); !status.ok()) return status;
+  const absl::StatusOr<KafkaTopicState> state =
+      DescribeKafkaTopic(handle_.get(), topic, options_.request_timeout, *this);
+  if (!state.ok()) return state.status();
+  const absl::StatusOr<rd_kafka_t*> client = ClientOf(group);
+  if (!client.ok()) return client.status();
   const std::string doing = fmt::format("read the offsets of group {}", group);
-  rd_kafka_ListConsumerGroupOffsets_t* request =
-      rd_kafka_ListConsumerGroupOffsets_new(group.c_str(), nullptr);
-  const KafkaListGroupOffsets owned(request);
-  const KafkaQueue answers(rd_kafka_queue_new(handle_.get()));
-  rd_kafka_ListConsumerGroupOffsets(handle_.get(), &request, 1, nullptr, answers.get());
-  const absl::StatusOr<KafkaEvent> event = Await(answers.get(), doing);
-  if (!event.ok()) return event.status();
-  size_t count = 0;
-  const rd_kafka_group_result_t** results = rd_kafka_ListConsumerGroupOffsets_result_groups(
-      rd_kafka_event_ListConsumerGroupOffsets_result(event->get()), &count);
-  GroupOffsets offsets;
-  for (size_t i = 0; i < count; ++i) {
-    if (const rd_kafka_error_t* error = rd_kafka_group_result_error(results[i]); error != nullptr)
-      return KafkaStatus(rd_kafka_error_code(error), doing, rd_kafka_error_string(error));
-    if (const auto* partitions = rd_kafka_group_result_partitions(results[i]))
-      offsets.merge(ReadGroupOffsets(*partitions));
+  const KafkaPartitionList list = ListPartitions(topic, state->partitions, RD_KAFKA_OFFSET_INVALID);
+  rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR__TIMED_OUT;
+  for (auto waited = kStep; waited <= options_.request_timeout; waited += kStep) {
+    error = rd_kafka_committed(*client, list.get(), ToKafkaTimeout(kStep));
+    if (KafkaErrorCode(error) != absl::StatusCode::kUnavailable) break;
+    rd_kafka_poll(*client, 0);  // hears of brokers that are down
+    if (down()) return DownStatus();
   }
-  std::erase_if(offsets, [&](const auto& entry) { return entry.first.topic != topic; });
-  return offsets;
+  for (const rd_kafka_topic_partition_t& partition : PartitionsOf(*list)) {
+    if (error == RD_KAFKA_RESP_ERR_NO_ERROR) error = partition.err;
+  }
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return KafkaStatus(error, doing);
+  NoteAnswer();
+  return ReadGroupOffsets(*list);
 }
 
 absl::StatusOr<std::map<TopicPartition, int64_t>> KafkaAdmin::EndOffsets(const std::string& topic) {
@@ -178,9 +197,7 @@ absl::StatusOr<std::map<TopicPartition, int64_t>> KafkaAdmin::EndOffsets(const s
       DescribeKafkaTopic(handle_.get(), topic, options_.request_timeout, *this);
   if (!state.ok()) return state.status();
   const std::string doing = fmt::format("find the ends of {}", topic);
-  const KafkaPartitionList list = MakePartitionList(static_cast<size_t>(state->partitions));
-  for (int32_t index = 0; index < state->partitions; ++index)
-    AddPartition(list, {topic, index}, RD_KAFKA_OFFSET_END);
+  const KafkaPartitionList list = ListPartitions(topic, state->partitions, RD_KAFKA_OFFSET_END);
   if (const auto error = rd_kafka_offsets_for_times(handle_.get(), list.get(),
                                                     ToKafkaTimeout(options_.request_timeout)))
     return KafkaStatus(error, doing);

@@ -31,13 +31,16 @@ class KafkaAdmin final : public LogAdmin, private KafkaEvents {
 
  private:
   absl::Status Connect();
+  // Reads what the group has committed, and never joins it.
+  absl::StatusOr<rd_kafka_t*> ClientOf(const std::string& group);
   absl::StatusOr<KafkaEvent> Await(rd_kafka_queue_t* answers, std::string_view doing);
   absl::Status AwaitLeaders(const std::string& topic);
   absl::StatusOr<std::map<std::string, std::string>> DescribeConfig(const std::string& topic);
 
   const KafkaOptions options_;
-  std::mutex mutex_;    // one call at a time
-  KafkaHandle handle_;  // guarded by mutex_
+  std::mutex mutex_;                              // one call at a time
+  KafkaHandle handle_;                            // guarded by mutex_
+  std::map<std::string, KafkaNonMember> groups_;  // guarded by mutex_
 };
 
 }  // namespace eroica

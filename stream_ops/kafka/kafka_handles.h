@@ -20,6 +20,10 @@ using KafkaOwned = std::unique_ptr<T, KafkaDeleter<Destroy>>;
 
 using KafkaConf = KafkaOwned<rd_kafka_conf_t, rd_kafka_conf_destroy>;
 using KafkaHandle = KafkaOwned<rd_kafka_t, rd_kafka_destroy>;
+// A client with a group's name that is no member: it takes leave of nobody.
+using KafkaNonMember = KafkaOwned<rd_kafka_t, [](rd_kafka_t* client) {
+  rd_kafka_destroy_flags(client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+}>;
 using KafkaQueue = KafkaOwned<rd_kafka_queue_t, rd_kafka_queue_destroy>;
 using KafkaEvent = KafkaOwned<rd_kafka_event_t, rd_kafka_event_destroy>;
 using KafkaMessage = KafkaOwned<rd_kafka_message_t, rd_kafka_message_destroy>;
@@ -30,8 +34,6 @@ using KafkaPartitionList =
 using KafkaError = KafkaOwned<rd_kafka_error_t, rd_kafka_error_destroy>;
 using KafkaNewTopic = KafkaOwned<rd_kafka_NewTopic_t, rd_kafka_NewTopic_destroy>;
 using KafkaDeleteTopic = KafkaOwned<rd_kafka_DeleteTopic_t, rd_kafka_DeleteTopic_destroy>;
-using KafkaListGroupOffsets =
-    KafkaOwned<rd_kafka_ListConsumerGroupOffsets_t, rd_kafka_ListConsumerGroupOffsets_destroy>;
 using KafkaConfigResource = KafkaOwned<rd_kafka_ConfigResource_t, rd_kafka_ConfigResource_destroy>;
 using KafkaAdminOptions = KafkaOwned<rd_kafka_AdminOptions_t, rd_kafka_AdminOptions_destroy>;
 

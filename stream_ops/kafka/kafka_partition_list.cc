@@ -16,6 +16,13 @@ rd_kafka_topic_partition_t& AddPartition(const KafkaPartitionList& list,
   return *added;
 }
 
+KafkaPartitionList ListPartitions(const std::string& topic, int32_t count, int64_t offset) {
+  KafkaPartitionList list = MakePartitionList(static_cast<size_t>(count));
+  for (int32_t partition = 0; partition < count; ++partition)
+    AddPartition(list, {topic, partition}, offset);
+  return list;
+}
+
 std::span<rd_kafka_topic_partition_t> PartitionsOf(const rd_kafka_topic_partition_list_t& list) {
   return {list.elems, static_cast<size_t>(list.cnt)};
 }

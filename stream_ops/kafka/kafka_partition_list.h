@@ -15,6 +15,8 @@ namespace eroica {
 
 // Empty, with room for so many.
 KafkaPartitionList MakePartitionList(size_t size = 1);
+// All of a topic's, each with this offset.
+KafkaPartitionList ListPartitions(const std::string& topic, int32_t count, int64_t offset);
 // The reference is good until the next one is added.
 rd_kafka_topic_partition_t& AddPartition(const KafkaPartitionList& list,
                                          const TopicPartition& partition, int64_t offset);
