@@ -114,6 +114,7 @@ absl::Status WebhookSink::Deliver(const std::stop_token& stop) {
     const absl::Status polled = (*subscription)->Poll(timeout, &batch);
     if (!polled.ok() && !MayPass(polled)) return polled;
     Take(std::move(batch));
+    QueueUnmuted();
     if (steady_clock::now() >= next_attempt_) TryNext(stop);
     const absl::Status committed =
         (*subscription)->Commit(queue_.Handled((*subscription)->Positions()));
@@ -130,32 +131,56 @@ void WebhookSink::Take(FindingSubscription::Batch batch) {
     ledger_.Forget(partition);
     queue_.Forget(partition);
     std::erase_if(present_, [&](const auto& entry) { return entry.second.partition == partition; });
+    std::erase_if(muted_, [&](const auto& version) { return version.partition == partition; });
   }
   for (FindingSubscription::Version& version : batch.versions) {
     const AlertNews news = ledger_.Take(version.partition, version.finding);
+    if (news == AlertNews::kResolved) {
+      std::erase_if(muted_,
+                    [&](const auto& muted) { return muted.finding.id == version.finding.id; });
+    }
     if (version.past == FindingSubscription::Past::kEarlier) {
       if (news == AlertNews::kResolved) present_.erase(version.finding.id);
       if (news == AlertNews::kOpened || news == AlertNews::kRaised)
         present_[version.finding.id] = std::move(version);
-    } else if (version.past == FindingSubscription::Past::kNews && news != AlertNews::kNone) {
-      Queue(version);
+    } else if (news != AlertNews::kNone &&
+               (version.past == FindingSubscription::Past::kNews || IsMuted(version.finding))) {
+      Queue(std::move(version));
     }
   }
   for (const int32_t partition : batch.begun) {
-    for (const auto& [id, version] : present_) {
-      if (version.partition == partition) Queue(version);
+    for (auto& [id, version] : present_) {
+      if (version.partition == partition) Queue(std::move(version));
     }
     std::erase_if(present_, [&](const auto& entry) { return entry.second.partition == partition; });
   }
 }
 
-void WebhookSink::Queue(const FindingSubscription::Version& version) {
-  const Finding& finding = version.finding;
-  if (finding.state != FindingState::kResolved && options_.is_muted(finding.id)) {
-    const std::lock_guard lock(mutex_);
-    ++probe_.muted;
-    return;
+bool WebhookSink::IsMuted(const Finding& finding) const {
+  return finding.state != FindingState::kResolved && options_.is_muted(finding.id);
+}
+
+void WebhookSink::QueueUnmuted() {
+  std::vector<FindingSubscription::Version> muted;
+  for (FindingSubscription::Version& version : std::exchange(muted_, {})) {
+    if (IsMuted(version.finding)) {
+      muted.push_back(std::move(version));
+    } else {
+      Push(version);
+    }
   }
+  muted_ = std::move(muted);
+}
+
+void WebhookSink::Queue(FindingSubscription::Version version) {
+  if (!IsMuted(version.finding)) return Push(version);
+  muted_.push_back(std::move(version));
+  const std::lock_guard lock(mutex_);
+  ++probe_.muted;
+}
+
+void WebhookSink::Push(const FindingSubscription::Version& version) {
+  const Finding& finding = version.finding;
   WebhookMessage message{.id = FindingVersionId(finding),
                          .finding_id = finding.id,
                          .body = ToJson(finding),

@@ -2,10 +2,10 @@
 // group of its own, on a thread of its own: what the receiver has taken is committed, and a
 // receiver that is dead or slow holds up nothing but this.
 //
-// At least once: after a crash between an answer and its commit a message comes again, under the
-// same webhook-id. A message is tried again, after pauses that grow, until the receiver answers
-// 2xx, or refuses it (4xx but 408, 425 and 429; 3xx), or it is too old, or too many wait; the last
-// three are counted and said.
+// At least once: after a crash, also of the broker, between an answer and its commit a message
+// comes again, under the same webhook-id. A message is tried again, after pauses that grow, until
+// the receiver answers 2xx, or refuses it (4xx but 408, 425 and 429; 3xx), or it is too old, or too
+// many wait; the last three are counted and said.
 #pragma once
 
 #include <atomic>
@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "ops/alerts/alert_ledger.h"
 #include "ops/alerts/webhook_queue.h"
@@ -52,7 +53,7 @@ struct WebhookProbe {
   uint64_t refused = 0;  // dropped: the receiver does not want it
   uint64_t too_old = 0;  // dropped
   uint64_t no_room = 0;  // dropped
-  uint64_t muted = 0;    // not sent
+  uint64_t muted = 0;    // kept back until the mute ends
   uint64_t malformed = 0;
   uint64_t waiting = 0;  // now
   bool answers = true;   // the newest attempt was answered
@@ -74,7 +75,11 @@ class WebhookSink {
   void Run(const std::stop_token& stop);
   absl::Status Deliver(const std::stop_token& stop);
   void Take(FindingSubscription::Batch batch);
-  void Queue(const FindingSubscription::Version& version);
+  bool IsMuted(const Finding& finding) const;
+  // Now, or when the mute of its finding ends, where that is open still.
+  void Queue(FindingSubscription::Version version);
+  void QueueUnmuted();
+  void Push(const FindingSubscription::Version& version);
   void TryNext(const std::stop_token& stop);
   void Answered(const absl::StatusOr<HttpResponse>& answer);
   void SetAnswers(bool answers, const std::string& why);
@@ -88,6 +93,8 @@ class WebhookSink {
   std::chrono::steady_clock::time_point next_attempt_;
   // Open when the group's first member began: sent when all of the past is known. By id.
   std::map<std::string, FindingSubscription::Version> present_;
+  // News of open findings that are muted, oldest first: at most one for each severity of each.
+  std::vector<FindingSubscription::Version> muted_;
   mutable std::mutex mutex_;  // guards probe_
   WebhookProbe probe_;
   std::jthread thread_;  // ends first

@@ -214,6 +214,45 @@ TEST_P(WebhookSinkTest, WhatSomebodyHasMutedIsNotSentBeforeItsMuteEnds) {
   EXPECT_EQ(sink_->probe().muted, 1U);
 }
 
+TEST_P(WebhookSinkTest, WhatIsStillOpenWhenItsMuteEndsIsSentThen) {
+  std::atomic<bool> muted = true;
+  WebhookOptions options = Options();
+  options.is_muted = [&](const std::string& id) { return muted && id.starts_with("m"); };
+  Publish("m1", FindingState::kOpened);  // before the group has begun
+  Publish("x", FindingState::kOpened);
+  Start(options);
+  ASSERT_TRUE(AwaitDelivered(1));
+  Publish("m2", FindingState::kOpened, Severity::kMinor);
+  Publish("m2", FindingState::kUpdated, Severity::kCritical);
+  Publish("m3", FindingState::kOpened);
+  Publish("m3", FindingState::kResolved);
+  ASSERT_TRUE(AwaitDelivered(2));
+  muted = false;
+  ASSERT_TRUE(AwaitDelivered(5));
+  EXPECT_THAT(Taken(), ElementsAre("x opened major", "m3 resolved major", "m1 opened major",
+                                   "m2 opened minor", "m2 updated critical"));
+  sink_ = nullptr;
+}
+
+TEST_P(WebhookSinkTest, AMuteIsOverAfterARestartToo) {
+  std::atomic<bool> muted = true;
+  WebhookOptions options = Options();
+  options.is_muted = [&](const std::string& id) { return muted && id == "m"; };
+  Publish("x", FindingState::kOpened);
+  Start(options);
+  ASSERT_TRUE(AwaitDelivered(1));
+  Publish("m", FindingState::kOpened);
+  ASSERT_TRUE(Eventually([&] { return sink_->probe().muted == 1; }));
+  sink_ = nullptr;
+  Start(options);
+  ASSERT_TRUE(Eventually([&] { return sink_->probe().muted == 1; }));
+  EXPECT_EQ(sink_->probe().delivered, 0U);
+  muted = false;
+  ASSERT_TRUE(AwaitDelivered(1));
+  EXPECT_THAT(Taken(), ElementsAre("x opened major", "m opened major"));
+  sink_ = nullptr;
+}
+
 TEST_P(WebhookSinkTest, NothingIsSentBeforeItIsKnownWhatIsMuted) {
   std::atomic<int> asked = 0;
   std::atomic<bool> known = false;

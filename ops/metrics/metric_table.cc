@@ -69,8 +69,8 @@ constexpr std::array<MetricDeclaration, kMetricCount> kTable = {{
     {"eroica_findings_malformed_total", kCounter, "", "Records of the topic that are no finding",
      MetricProgram::kNodeAndAlert},
     {"eroica_alert_deliveries_total", kCounter, "sink,server,outcome",
-     "Messages to a receiver: delivered, failed (tried again), muted, and dropped as refused, "
-     "too_old, no_room",
+     "Messages to a receiver: delivered, failed (tried again), muted (kept back), and dropped as "
+     "refused, too_old, no_room",
      kAlert},
     {"eroica_alert_receiver_answers", kGauge, "sink,server",
      "0 while the receiver does not take what is sent; 1 before anything was sent", kAlert},
