@@ -82,7 +82,7 @@ struct ConnectionPattern {
   friend bool operator==(const ConnectionPattern&, const ConnectionPattern&) = default;
 };
 
-// How far a resource was used in the window, whatever ran: of its samples, each counted alike.
+// How far a resource was used in the window, whatever ran: of its samples, all of equal weight.
 // (What functions made of it is their mu and sigma.)
 struct ResourceLevel {
   Resource resource = Resource::kNone;

@@ -1,6 +1,6 @@
 // The node's durable store: RocksDB, one column family a table, the write-ahead log on. After the
-// death of the process the reopened store is that of the last whole Write, data and input position
-// alike.
+// death of the process the reopened store is that of the last whole Write, both data and input
+// position.
 #pragma once
 
 #include <absl/status/status.h>

@@ -46,13 +46,13 @@ bool CrossesRoles(const CrossRankView& view, const CollectiveSummary& summary) {
 }
 
 // How often it arrives last.
-double ChanceOfCount(const ArrivalAccount& rank) {
+double PValueOfCount(const ArrivalAccount& rank) {
   return BinomialTail(rank.operations, rank.last,
                       rank.expected_last / static_cast<double>(rank.operations));
 }
 
 // By how much longer the others wait for it than for each other.
-double ChanceOfWaits(std::span<const ArrivalAccount> accounts, const ArrivalAccount& rank) {
+double PValueOfWaits(std::span<const ArrivalAccount> accounts, const ArrivalAccount& rank) {
   constexpr double kTimerResolutionNs = 1e3;
   double others_last = 0;
   double others_ns = 0;
@@ -76,10 +76,10 @@ double Together(double a, double b) {
 
 }  // namespace
 
-double ChanceOfArrivals(std::span<const ArrivalAccount> accounts, const ArrivalAccount& rank) {
+double PValueOfArrivals(std::span<const ArrivalAccount> accounts, const ArrivalAccount& rank) {
   if (rank.operations == 0) return 1;
   return std::min(1.0, static_cast<double>(accounts.size()) *
-                           Together(ChanceOfCount(rank), ChanceOfWaits(accounts, rank)));
+                           Together(PValueOfCount(rank), PValueOfWaits(accounts, rank)));
 }
 
 std::vector<ArrivalAccount> AccountArrivals(const CrossRankView& view) {

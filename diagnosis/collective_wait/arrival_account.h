@@ -15,7 +15,8 @@ namespace eroica {
 struct ArrivalAccount {
   RankId rank;
   uint64_t operations = 0;  // in which all members met
-  // times that it would arrive last by chance: the sum of 1 / members over its operations
+  // times that it would arrive last if all members were equally likely to: the sum of 1 / members
+  // over its operations
   double expected_last = 0;
   uint64_t last = 0;            // times that it did
   int64_t caused_wait_ns = 0;   // exposed waiting of the others while they waited for it
@@ -32,7 +33,7 @@ struct ArrivalAccount {
 // wait against the others' mean wait, with a degree of freedom for each operation (waits have heavy
 // tails: half of those that exponential ones have). Both together by Fisher's method (Fisher 1925),
 // times the number of ranks that it could have been.
-double ChanceOfArrivals(std::span<const ArrivalAccount> accounts, const ArrivalAccount& rank);
+double PValueOfArrivals(std::span<const ArrivalAccount> accounts, const ArrivalAccount& rank);
 
 // By rank. Communicators of which members are missing say nothing about who is late and are left
 // out.

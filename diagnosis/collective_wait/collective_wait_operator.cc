@@ -82,7 +82,7 @@ std::string Meanwhile(const ArrivalAccount& culprit) {
 }
 
 Finding Describe(const CrossRankView& view, const std::vector<ArrivalAccount>& accounts,
-                 const ArrivalAccount& culprit, int64_t caused_by_all, double most_chance) {
+                 const ArrivalAccount& culprit, int64_t caused_by_all, double max_p_value) {
   const RankView& rank = *view.FindRank(culprit.rank);
   const size_t steps = std::max<size_t>(1, StepsIn(view));
   Finding finding;
@@ -109,8 +109,8 @@ Finding Describe(const CrossRankView& view, const std::vector<ArrivalAccount>& a
   finding.evidence = {
       {"arrived_last", "count", static_cast<double>(culprit.last), peers_last,
        culprit.expected_last, culprit.operations},
-      {"p_value_of_arriving_last", "probability", ChanceOfArrivals(accounts, culprit), 0.5,
-       most_chance, culprit.operations},
+      {"p_value_of_arriving_last", "probability", PValueOfArrivals(accounts, culprit), 0.5,
+       max_p_value, culprit.operations},
       {"caused_wait", "ns", static_cast<double>(culprit.caused_wait_ns),
        static_cast<double>(caused_by_all - culprit.caused_wait_ns) /
            (static_cast<double>(accounts.size()) - 1),
@@ -165,13 +165,13 @@ void CollectiveWaitOperator::Evaluate(const CrossRankView& view,
   const double victims = static_cast<double>(accounts.size()) - 1;
   const double lost_share =
       static_cast<double>(worst.caused_wait_ns) / victims / std::max(1.0, WindowLength(view));
-  const double most_chance =
-      lost_share >= options_.large_loss ? options_.max_chance_of_large_loss : options_.max_chance;
+  const double max_p_value =
+      lost_share >= options_.large_loss ? options_.max_p_value_of_large_loss : options_.max_p_value;
   if (view.FindRank(worst.rank) == nullptr || worst.operations < options_.min_operations ||
-      ChanceOfArrivals(accounts, worst) > most_chance)
+      PValueOfArrivals(accounts, worst) > max_p_value)
     return;
   if (lost_share < options_.min_lost_share || IsVictim(accounts, worst)) return;
-  findings.push_back(Describe(view, accounts, worst, caused_by_all, most_chance));
+  findings.push_back(Describe(view, accounts, worst, caused_by_all, max_p_value));
 }
 
 }  // namespace eroica

@@ -11,10 +11,10 @@ struct CollectiveWaitOptions {
   uint64_t min_operations = 4;    // that all members joined
   // probability that any rank of a job whose ranks are the same would make the others wait so
   // often and so long (arrival_account.h)
-  double max_chance = 1e-3;
+  double max_p_value = 1e-3;
   // or so seldom, where the window lost so much: what to do about a third of a step is worth a look
   // that one in twenty healthy windows wastes
-  double max_chance_of_large_loss = 0.05;
+  double max_p_value_of_large_loss = 0.05;
   double large_loss = 0.3;
   double min_lost_share = 0.05;  // of the window: mean over the victims of what they lost
 };

@@ -76,7 +76,7 @@ TEST(CollectiveWaitOperator, WhoWaitsForWhatItIsSentIsAVictim) {
   }
 }
 
-TEST(CollectiveWaitOperator, ChanceIsNoCause) {
+TEST(CollectiveWaitOperator, NoiseIsNoCause) {
   TrainingView job = OneStep(7, 2, 4);
   EXPECT_THAT(Evaluate(job), IsEmpty());
 }
@@ -122,8 +122,8 @@ TEST(CollectiveWaitOperator, ALargeLossIsWorthALook) {
   EXPECT_THAT(Evaluate(small), IsEmpty());
 }
 
-// Of eight ranks some rank comes last at four of eight operations by chance, and the others wait
-// for it as long as they wait for each other.
+// Noise alone makes one of eight ranks come last at four of eight operations, and the others wait
+// for it no longer than they wait for each other.
 TEST(CollectiveWaitOperator, SilentWhereOthersAreWaitedForAsLong) {
   TrainingView job = OneStep(7, 4, 4, 1, 1);
   EXPECT_THAT(Evaluate(job), IsEmpty());

@@ -52,11 +52,12 @@ size_t RanksOf(const std::vector<Finding>& claims) {
   return ranks.size();
 }
 
-// Where it rotates at random, the other hosts have their share: all are of one host by chance in
-// one of hosts^(ranks - 1) windows. The next one decides.
+// Whether all ranks that roam are of one host, which then is what they share. Where the straggler
+// rotates at random over all hosts, the probability of that is hosts^(1 - ranks). The limit is lax,
+// as each window is judged anew.
 template <typename Roams>
 bool RoamOnOneHost(const std::vector<Finding>& claims, size_t hosts, Roams roams) {
-  constexpr double kChance = 1.0 / 8;
+  constexpr double kMaxPValue = 1.0 / 8;
   std::set<std::string_view> names;
   size_t ranks = 0;
   for (const Finding& claim : claims) {
@@ -65,7 +66,7 @@ bool RoamOnOneHost(const std::vector<Finding>& claims, size_t hosts, Roams roams
     for (const Culprit& culprit : claim.culprits) names.insert(culprit.host);
   }
   return names.size() == 1 && !names.begin()->empty() &&
-         std::pow(static_cast<double>(hosts), 1 - static_cast<double>(ranks)) <= kChance;
+         std::pow(static_cast<double>(hosts), 1 - static_cast<double>(ranks)) <= kMaxPValue;
 }
 
 // What a rank runs in one slow step few samples show. Where a claim of a rotation, which is
@@ -144,12 +145,12 @@ std::vector<Finding> MergeRoaming(std::vector<Finding> claims, size_t hosts) {
   if (roaming < kFewestRoaming || functions.empty() || RoamOnOneHost(claims, hosts, roams))
     return claims;
   // Of many ranks that are late now and then some are late in most steps of a short window.
-  const auto chance = [&](const Finding& claim) {
+  const auto short_lived = [&](const Finding& claim) {
     return lasting < roaming && claim.kind == FindingKind::kSlowRank && shares(claim);
   };
-  const auto others =
-      std::stable_partition(claims.begin(), claims.end(),
-                            [&](const Finding& claim) { return !roams(claim) && !chance(claim); });
+  const auto others = std::stable_partition(
+      claims.begin(), claims.end(),
+      [&](const Finding& claim) { return !roams(claim) && !short_lived(claim); });
   std::vector<Finding> merged(std::make_move_iterator(others),
                               std::make_move_iterator(claims.end()));
   claims.erase(others, claims.end());

@@ -19,8 +19,8 @@ std::vector<Finding> MergeBySharedCause(std::vector<Finding> claims);
 // Whether both name the same function, or one of them what the other calls.
 bool NameOneCall(const Finding& a, const Finding& b);
 
-// Of ranks of one host whose training threads are slow in one call: it may be the host's storage,
-// or its cores, and which of its ranks stand out in it a window tells by chance.
+// Whether both are about ranks of one host whose training threads are slow in one call: the cause
+// may be the host's storage or its cores, and which of its ranks stand out in a window is random.
 bool AreOfOneHost(const Finding& a, const Finding& b);
 
 // True where `on_all` blames nobody for a function that all ranks run, and the claim blames a rank
@@ -61,8 +61,9 @@ bool IsPartOf(const Finding& claim, const Finding& whole);
 // for what the other does not explain.)
 bool TellsLessThan(const Finding& claim, const Finding& other);
 
-// Of ranks of one host whose devices are slow in the same way, or one of them in all that it runs:
-// heat and power are the host's, and which of its devices throttle a window tells by chance.
+// Whether both are about ranks of one host whose devices are slow in the same function, or one of
+// them in all that it runs: heat and power are the host's, and which of its devices throttle in a
+// window is random.
 bool AreDevicesOfOneHost(const Finding& a, const Finding& b);
 void DropParts(std::vector<Finding>& findings);
 

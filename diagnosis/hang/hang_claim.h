@@ -24,7 +24,7 @@ std::string_view ToString(HangKind kind);
 
 struct HangClaim {
   HangKind kind = HangKind::kNeverLaunched;
-  std::vector<RankId> culprits;  // ascending; none where all take part alike
+  std::vector<RankId> culprits;  // ascending; none where all take part in the same way
   std::vector<RankId> others;    // of a mismatch: those that are in it with the culprits
   // that stand still because of it, the one with most ranks first
   std::vector<uint32_t> operations;

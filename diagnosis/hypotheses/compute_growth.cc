@@ -173,7 +173,7 @@ class GrowthTable {
     Compare(growth);
   }
 
-  // Whether all kernels on data grew alike, and all calls of them.
+  // Whether all kernels on data, and all calls of them, grew by a similar share.
   void Compare(ComputeGrowth& growth) const {
     double grown_ns = 0;
     double excess_ns = 0;
@@ -297,8 +297,8 @@ class GrowthTable {
     return TypicalCallGrowth(row.own->histogram, of_peers);
   }
 
-  // NCCL's channels of one kind of link are alike, whatever they carry. What ends at the rank is as
-  // slow as the rank.
+  // NCCL's channels of one kind of link are equally fast, whatever they carry. What ends at the
+  // rank is as slow as the rank.
   std::optional<double> LinkGrowth() const {
     constexpr size_t kFewestLinks = 4;
     constexpr uint64_t kLeastBytes = 1 << 20;  // less is latency

@@ -89,7 +89,7 @@ bool IsBeyondHealthyDevices(double growth, double noise, size_t peers, size_t ra
 // inputs lengthen; and by more than healthy devices differ for good, the slowest of `ranks` too.
 bool StandsOut(const ComputeGrowth& growth, double separation_least, size_t ranks);
 
-// Below it causes look alike in one window: devices of one kind differ by so much.
+// Below it the causes cannot be distinguished in one window: devices of one kind differ by so much.
 inline constexpr double kLeastGrowth = 0.03;
 
 // The rank must have peers in its role. least_growth: of what a cause is said. Cost: its kernels

@@ -119,7 +119,7 @@ TEST(ComputeGrowth, TheOnlyKernelOfItsKindIsNotAllOfThem) {
 TEST(ComputeGrowth, MostCallsAsFastAsEverIsADeviceThatPauses) {
   EXPECT_EQ(CauseOf({.paused = 0.1}), GrowthCause::kPauses);
   EXPECT_EQ(CauseOf({.optimizer = 1 / 1.1, .paused = 0.1}), GrowthCause::kPauses)
-      << "by chance none fell into the optimizer";
+      << "none happened to fall into the optimizer";
 }
 
 TEST(ComputeGrowth, MoreTokensShowInTheBytesToo) {

@@ -22,7 +22,7 @@ using RoleTimes = std::vector<const BusyTime*>;  // of one role, idlest first
 // Nobody is busiest who is not late in most steps: mostly that is seen before anything is sorted.
 bool IsLate(const BusyTime& busy, const ImbalanceOptions& options) {
   return busy.steps >= options.min_steps && busy.share() >= options.min_data_share &&
-         busy.chance <= options.max_chance &&
+         busy.p_value <= options.max_p_value &&
          busy.slow_steps >= options.min_data_steps * busy.steps;
 }
 
@@ -62,7 +62,8 @@ double LargestGap(const RoleTimes& times) {
   return gap;
 }
 
-// Spread out evenly and in the same way in every step: not chance, and not one rank alone.
+// The ranks are spread out evenly, and in the same way in every step: this is neither noise nor one
+// rank alone.
 bool IsGradual(const RoleTimes& times, const ImbalanceOptions& options) {
   const BusyTime& idlest = *times.front();
   const BusyTime& busiest = *times.back();

@@ -67,7 +67,7 @@ std::vector<Victim> OthersOf(const CrossRankView& view, const std::vector<GrownR
 }
 
 Finding Describe(const CrossRankView& view, const std::vector<GrownRank>& grown,
-                 double max_chance) {
+                 double max_p_value) {
   const GrownRank& slowest = Slowest(grown);
   const PatternBatch& batch = *view.ranks()[slowest.busy.rank].batch;
   Finding finding;
@@ -75,9 +75,9 @@ Finding Describe(const CrossRankView& view, const std::vector<GrownRank>& grown,
   finding.victims = OthersOf(view, grown);
   finding.function_class = FunctionClass::kGpuCompute;
   finding.evidence = GrowthEvidence(slowest.busy, slowest.growth, 0);
-  if (slowest.busy.chance <= max_chance)
+  if (slowest.busy.p_value <= max_p_value)
     finding.evidence.push_back(
-        {"p_value", "probability", slowest.busy.chance, 1, max_chance, slowest.busy.steps});
+        {"p_value", "probability", slowest.busy.p_value, 1, max_p_value, slowest.busy.steps});
   finding.evidence.push_back({"ranks_with_more_work", "count", static_cast<double>(grown.size()), 0,
                               0, slowest.busy.peers + 1});
   finding.lost_ns_per_step = slowest.busy.excess_ns;
@@ -134,12 +134,13 @@ void DropFewReplicasOverFewWindows(const CrossRankView& view, std::vector<GrownR
 }
 
 Finding DescribeData(const CrossRankView& view, const std::vector<GrownRank>& grown,
-                     double max_chance) {
+                     double max_p_value) {
   const auto& [busy, growth] = Slowest(grown);
-  Finding finding = Describe(view, grown, max_chance);
+  Finding finding = Describe(view, grown, max_p_value);
   finding.subkind = "data";
-  // Pauses, too, are longer kernels with an optimizer that is as on the peers, where they miss it
-  // by chance; of two devices, or of one that exchanges more, they are not.
+  // A device that pauses has longer kernels, too, and an optimizer that takes as long as on the
+  // peers where the pauses happen to miss it. That they miss it on two devices, or on one that
+  // exchanges more besides, would be one coincidence too many.
   constexpr int kSigns = 2;
   const bool sent_more = 2 * growth.routed_ns >= growth.more_ns();
   const size_t signs = AreOfFewReplicas(grown) ? 0 : grown.size() + (sent_more ? 1 : 0);
@@ -177,9 +178,9 @@ Finding DescribeData(const CrossRankView& view, const std::vector<GrownRank>& gr
 }
 
 Finding DescribeRouting(const CrossRankView& view, const std::vector<GrownRank>& grown,
-                        double max_chance) {
+                        double max_p_value) {
   const auto& [busy, growth] = Slowest(grown);
-  Finding finding = Describe(view, grown, max_chance);
+  Finding finding = Describe(view, grown, max_p_value);
   finding.subkind = "expert";
   // the time of the kernels and the bytes of the collective, which no device changes
   constexpr int kSigns = 2;
@@ -234,9 +235,9 @@ const BusyTime* Find(const std::vector<BusyTime>& times, RankIndex rank) {
   return found != times.end() ? &*found : nullptr;
 }
 
-// Windows that resemble each other by chance make the error of their mean look small where few
-// replicas tell it. What the steps of this window differ by does not: no mean of windows is known
-// better than that of as many such steps.
+// Where there are few replicas, windows that resemble each other by coincidence make the standard
+// error of their mean look small. The spread of this window's steps does not: no mean over windows
+// is known better than the mean of as many such steps.
 double ErrorsOfSteps(const BusyTime& over_many, const BusyTime& now) {
   const double error_ns =
       now.error_ns / std::sqrt(static_cast<double>(std::max(1u, over_many.steps)));
@@ -283,7 +284,7 @@ std::vector<LateRank> LateRanks(const CrossRankView& view, const ImbalanceOption
       FindLastingExcess(view.ranks(), view.role_count(), view.past().work, view.work_times());
   std::vector<LateRank> late;
   for (const BusyTime& busy : view.busy_times()) {
-    const bool lasts = busy.chance <= options.max_chance &&
+    const bool lasts = busy.p_value <= options.max_p_value &&
                        busy.slow_steps >= options.min_growth_steps * busy.steps;
     const BusyTime* over_many = Find(view.lasting_excess(), busy.rank);
     if (busy.steps >= options.min_steps && busy.share() >= options.min_share && lasts) {
@@ -305,8 +306,9 @@ std::vector<LateRank> LateRanks(const CrossRankView& view, const ImbalanceOption
   return late;
 }
 
-// What makes a rank late in many windows is not what it was sent in this one by chance: only those
-// stay that exchange more than their peers over many windows, too.
+// That a rank is sent more in this window may be a coincidence, which does not explain why it is
+// late in many windows: only those ranks stay that exchange more than their peers over many
+// windows, too.
 void KeepThoseSentMore(const CrossRankView& view, std::vector<GrownRank>& routing) {
   if (routing.empty()) return;
   const std::vector<BusyTime> sent_more =
@@ -384,8 +386,8 @@ bool ImbalanceOperator::EvaluateGrowth(const CrossRankView& view,
       routing.push_back({hot.busy, hot.growth});
   }
   DropWhatInputsSend(data, routing);
-  if (!data.empty()) findings.push_back(DescribeData(view, data, options_.max_chance));
-  if (!routing.empty()) findings.push_back(DescribeRouting(view, routing, options_.max_chance));
+  if (!data.empty()) findings.push_back(DescribeData(view, data, options_.max_p_value));
+  if (!routing.empty()) findings.push_back(DescribeRouting(view, routing, options_.max_p_value));
   return !data.empty();
 }
 

@@ -222,7 +222,7 @@ Finding DescribeVarying(const CrossRankView& view, const VaryingWork& work,
       {"wait_for_slowest_rank_per_step", "ns", work.cost_ns, 0, options.min_share * work.step_ns,
        work.steps},
       {"explained_by_kernels", "ratio", work.explained, 0, 0, work.ranks},
-      {"p_value", "probability", work.chance, 1, options.max_chance, work.ranks},
+      {"p_value", "probability", work.p_value, 1, options.max_p_value, work.ranks},
       {"different_slowest_ranks", "count", static_cast<double>(work.slowest), 0, 0, work.steps},
       {std::string(kSeenInWindows), "count", 1, 0, kWindows, 1},
   };

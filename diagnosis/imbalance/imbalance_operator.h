@@ -22,7 +22,7 @@ struct ImbalanceOptions {
   // growth of the layers of the heaviest stage over the spread of the others', which counts as 1.5
   // % at least
   double min_layer_gap = 3;
-  // of a step: what longer layers cost. Stages do not differ in single calls by chance
+  // of a step: what longer layers cost. Noise does not make stages differ in most single calls
   double min_layer_share = 0.01;
   double min_data_spread = 0.25;  // (busiest - idlest) / median busy time within a role
   double min_data_share = 0.05;   // of a step: busiest - median of its peers
@@ -35,7 +35,7 @@ struct ImbalanceOptions {
   double min_share = 0.03;  // of a step: what ranks with more work than their peers cost the others
   // that uneven steps alone made the same ranks slow; there are many ranks and windows to be
   // mistaken in
-  double max_chance = 1e-10;
+  double max_p_value = 1e-10;
   double min_growth_steps = 0.75;  // share of steps in which such a rank is slow
   double min_coverage = 0.5;       // of the excess, by the kernels on data
   uint32_t min_steps = 3;

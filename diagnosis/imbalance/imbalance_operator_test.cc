@@ -165,7 +165,7 @@ TEST(ImbalanceOperator, AStageThatWaitsForItsProcessorIsNoHeavierStage) {
   EXPECT_EQ(job("(runnable, waiting for a processor)"), 0u);
 }
 
-TEST(ImbalanceOperator, AnOrderThatChangesFromStepToStepIsChance) {
+TEST(ImbalanceOperator, AnOrderThatChangesFromStepToStepIsNoise) {
   TrainingView job(4);
   job.RunOnAll("forward", 60);
   for (uint32_t step = 0; step < 8; ++step) {
@@ -305,7 +305,7 @@ TEST(ImbalanceOperator, WaitsThatHideInOperatorsDoNotHideAHotExpert) {
 TEST(ImbalanceOperator, AHotExpertNeedsItsBytes) {
   EXPECT_THAT(EvaluateHost({0.95, 1, 2.5, 1.05}, {1, 1, 1, 1}), IsEmpty()) << "equal bytes";
   EXPECT_THAT(EvaluateHost({0.95, 1, 1.3, 1.05}, {0.95, 1, 1.3, 1.05}), IsEmpty())
-      << "what a window may add up to by chance";
+      << "noise may add up to as much in a window";
 }
 
 }  // namespace

@@ -146,7 +146,7 @@ TEST(LastingImbalance, MoreReplicasMayHaveLongerSequencesThanNot) {
 TEST(LastingImbalance, OneOfTwoReplicasAlwaysHasMore) {
   EXPECT_THAT(AfterWindows({.lengths = 0.03, .shared = 2}, {1.1, 1.1, 1, 1, 1, 1}, 4), IsEmpty());
   EXPECT_THAT(AfterWindows({.lengths = 0.03, .shared = 2}, {1.1, 1.1, 1, 1, 1, 1}, 12), SizeIs(1))
-      << "for as long as that it is no chance";
+      << "over so many windows it is no coincidence";
   EXPECT_THAT(AfterWindows({.lengths = 0.03}, {1.1, 1.1, 1.1, 1, 1, 1}, 4), SizeIs(1))
       << "each has its own amount: they are six";
   EXPECT_THAT(AfterWindows({.lengths = 0.03}, {1.1, 1, 1, 1, 1, 1}, 4), SizeIs(1));

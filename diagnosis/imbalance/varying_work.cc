@@ -97,7 +97,7 @@ std::vector<double> OverPeers(const CrossRankView& view, const RankTimes& window
 
 struct Line {
   double explained = 0;
-  double chance = 1;
+  double p_value = 1;
   uint32_t ranks = 0;
 };
 
@@ -118,7 +118,7 @@ Line LineThrough(std::span<const double> xs, std::span<const double> ys) {
   if (xx <= 0 || yy <= 0 || xy <= 0 || line.ranks < 3) return line;
   const double freedom = line.ranks - 2;
   line.explained = std::min(1.0, xy * xy / (xx * yy));
-  line.chance = StudentTail(
+  line.p_value = StudentTail(
       std::sqrt(line.explained * freedom / std::max(1e-9, 1 - line.explained)), freedom);
   return line;
 }
@@ -176,7 +176,7 @@ std::optional<VaryingWork> FindVaryingWork(const CrossRankView& view,
   const Line line =
       LineThrough(Minus(OverPeers(view, view.work_times()), OverPeers(view, *work_before)),
                   Minus(OverPeers(view, view.rank_times()), OverPeers(view, *busy_before)));
-  if (line.ranks < options.min_ranks || line.chance > options.max_chance) return std::nullopt;
+  if (line.ranks < options.min_ranks || line.p_value > options.max_p_value) return std::nullopt;
   const Line by_clock = LineThrough(SlownessOfClocks(view), OverPeers(view, view.work_times()));
   if (by_clock.explained > options.max_of_clock) return std::nullopt;
   const std::vector<std::vector<RankIndex>> roles = RolesOf(view);
@@ -195,7 +195,7 @@ std::optional<VaryingWork> FindVaryingWork(const CrossRankView& view,
       .cost_ns = line.explained * slowest.all_ns() / static_cast<double>(steps) / shrunk,
       .step_ns = first.step.duration_ns,
       .explained = line.explained,
-      .chance = line.chance,
+      .p_value = line.p_value,
       .slowest = slowest.different(view.ranks().size()),
       .steps = static_cast<uint32_t>(steps),
       .ranks = line.ranks};

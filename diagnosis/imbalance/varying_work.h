@@ -19,7 +19,7 @@ struct VaryingWork {
       0;  // a step: what all others wait for its slowest rank, explained by the kernels
   double step_ns = 0;
   double explained = 0;  // share of how busy ranks are that goes with their kernels: r squared
-  double chance = 1;     // that it does so by accident
+  double p_value = 1;    // that it does so by accident
   uint32_t slowest = 0;  // different ranks that were the slowest of a step
   uint32_t steps = 0;
   uint32_t ranks = 0;  // compared
@@ -28,9 +28,9 @@ struct VaryingWork {
 struct VaryingWorkOptions {
   uint32_t min_steps = 3;
   uint32_t min_ranks = 4;
-  double min_share = 0.03;   // of a step: what a person would still act on
-  double max_of_one = 0.5;   // of the cost, by a single rank: else it is that rank's
-  double max_chance = 1e-4;  // that kernels explain it by accident
+  double min_share = 0.03;    // of a step: what a person would still act on
+  double max_of_one = 0.5;    // of the cost, by a single rank: else it is that rank's
+  double max_p_value = 1e-4;  // that kernels explain it by accident
   // of how much longer kernels take, by the clock: else it is the devices that are slow
   double max_of_clock = 0.5;
 };

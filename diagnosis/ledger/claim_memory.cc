@@ -28,8 +28,8 @@ bool IsHeldBack(const Finding& claim) {
          claim.kind == FindingKind::kImbalance;
 }
 
-// No rank of a large job gets so far by chance, in any of thousands of windows: the largest of 64
-// is three deviations off in every tenth.
+// Noise alone takes no rank of a large job so far, in any of thousands of windows: the largest of
+// 64 ranks is three deviations off in every tenth window.
 bool IsFarOff(const Finding& claim) {
   constexpr double kDeviations = 6;
   const Measure* noise = FindMeasure(claim, kExcessOverNoise);
@@ -140,7 +140,8 @@ bool ClaimMemory::SameFault(const Record& a, const Record& b) {
 }
 
 // One more window that shows what the record says. A fault that begins late in a window, or that
-// not every step has, shows in few of its steps: far off in the same function twice is no chance.
+// not every step has, shows in few of its steps: being far off in the same function twice is no
+// coincidence.
 bool ClaimMemory::ShowsAsWell(const Record& other, const Record& record) {
   if (!SameFault(record, other)) return false;
   return MayLast(other) ||
@@ -149,13 +150,14 @@ bool ClaimMemory::ShowsAsWell(const Record& other, const Record& record) {
 
 // One window is enough where the rank is far off, and most steps show it: what comes now and then
 // may come to this rank in four of eight steps, and to another one in the next window. Where a rank
-// has one peer, few steps tell little of what they vary by: their own chance counts as well.
+// has one peer, few steps say little of how much they vary: the p-value of the excess must be small
+// as well.
 bool ClaimMemory::StandsOutAlone(const Record& record, const Finding& claim) const {
-  if (const Measure* chance = FindMeasure(claim, kPValueOfExcess)) {
+  if (const Measure* p_value = FindMeasure(claim, kPValueOfExcess)) {
     const double allowed =
-        std::max(options_.least_single_window_chance,
-                 options_.single_window_chance * SpentOnQuestion(WindowsUntil(record)));
-    if (claim.ranks_seen * chance->culprit > allowed) return false;
+        std::max(options_.least_single_window_p_value,
+                 options_.single_window_p_value * SpentOnQuestion(WindowsUntil(record)));
+    if (claim.ranks_seen * p_value->culprit > allowed) return false;
   }
   if (FindMeasure(claim, kExcessOverNoise) == nullptr) return true;
   const Measure* slow = SlowSteps(claim);
@@ -163,24 +165,25 @@ bool ClaimMemory::StandsOutAlone(const Record& record, const Finding& claim) con
          (slow == nullptr || 2 * slow->culprit > static_cast<double>(slow->samples));
 }
 
-// Few steps are enough where all of them show it alike, by so much more than they differ that no
-// uneven lengths do it; or where what else was measured says the same, of which uneven work changes
-// nothing; or where the time goes by in what the peers' threads do not run at all, on several ranks
-// or on one that is late by no chance. That it is the inputs, and no device, is told by what is no
-// longer (the optimizer), which pauses may miss in few steps: there it is both that must hold.
+// Few steps are enough where all of them show the excess equally, by so much more than they differ
+// that no uneven lengths do it; or where other measurements agree, which uneven work does not
+// change; or where the time goes by in what the peers' threads do not run at all, on several ranks
+// or on one that is late beyond noise. That the inputs are the cause, and not the device, is shown
+// by what takes no longer (the optimizer), which pauses may miss in few steps: an imbalance must
+// have both the small p-value and the agreement.
 bool ClaimMemory::AreFewStepsEnough(const Record& record, const Finding& claim) const {
   if (record.steps < options_.fewest_steps || record.slow_steps < record.steps) return false;
-  const Measure* chance = FindMeasure(claim, kPValueOfExcess);
+  const Measure* p_value = FindMeasure(claim, kPValueOfExcess);
   const Measure* signs = FindMeasure(claim, kSignsThatAgree);
-  const bool no_chance =
-      chance != nullptr && claim.ranks_seen * chance->culprit <= options_.no_chance;
+  const bool beyond_noise =
+      p_value != nullptr && claim.ranks_seen * p_value->culprit <= options_.few_steps_p_value;
   const bool agreed = signs != nullptr && signs->culprit >= signs->threshold;
-  const bool is_late = chance != nullptr &&
-                       claim.ranks_seen * chance->culprit <= options_.least_single_window_chance;
+  const bool is_late = p_value != nullptr &&
+                       claim.ranks_seen * p_value->culprit <= options_.least_single_window_p_value;
   if (record.kind == FindingKind::kSlowRank && IsForeign(claim) &&
       (is_late || claim.culprits.size() > 1))
     return true;
-  return record.kind == FindingKind::kImbalance ? no_chance && agreed : no_chance || agreed;
+  return record.kind == FindingKind::kImbalance ? beyond_noise && agreed : beyond_noise || agreed;
 }
 
 double ClaimMemory::WindowsUntil(const Record& record) const {
@@ -212,12 +215,12 @@ bool ClaimMemory::IsBeyondUnrest(const Record& record, int64_t windows, uint32_t
   const double others = OthersThatCameToNothing(record);
   const double quiet = options_.quiet_windows + WindowsUntil(record);
   const double rate = others > 0 ? (others + 1) / (WindowsUntil(record) + 1) : 0.5 / quiet;
-  const double chance =
+  const double p_value =
       ranks / own *
       BinomialTail(static_cast<uint64_t>(kept), static_cast<uint64_t>(std::min(kept, windows)),
                    std::min(1.0, rate / rest));
   const double fewer = options_.quiet_windows / quiet;
-  return chance <= options_.lasting_chance * fewer * fewer;
+  return p_value <= options_.lasting_p_value * fewer * fewer;
 }
 
 // A finding has come of it.
@@ -258,16 +261,17 @@ int64_t ClaimMemory::WindowsOf(const Record& record) const {
   return static_cast<int64_t>(windows.size());
 }
 
-// The chance that the next question may cost.
-double ClaimMemory::TakeAllowedChance() {
+// The false-alarm rate that the next test may spend.
+double ClaimMemory::SpendFalseAlarms() {
   const auto asked = static_cast<double>(++asked_);
   const auto whole = static_cast<double>(options_.whole_questions);
-  return asked <= whole ? options_.chance : options_.chance * whole * whole / (asked * asked);
+  return asked <= whole ? options_.false_alarm_rate
+                        : options_.false_alarm_rate * whole * whole / (asked * asked);
 }
 
 // That so many accidents of all windows happen to any one rank, at the rate at which the job has
 // seen those of others.
-double ClaimMemory::ChanceOfAccidents(const Record& record, double places) const {
+double ClaimMemory::PValueOfAccidents(const Record& record, double places) const {
   std::set<int64_t> own;
   double others = 0;
   for (const Record& other : records_) {
@@ -307,11 +311,11 @@ bool ClaimMemory::ComesBack(const Record& record, const Finding& claim) {
   const double places = static_cast<double>(claim.ranks_seen) /
                         static_cast<double>(std::max<size_t>(1, record.ranks.size()));
   if (places <= 1) return true;
-  const double part = claim.subkind == kLateArrival ? options_.chance_of_arrival : 1;
+  const double part = claim.subkind == kLateArrival ? options_.share_of_late_arrivals : 1;
   const double by_turns =
       places * BinomialTail(static_cast<uint64_t>(all), static_cast<uint64_t>(own), 1 / places);
-  const double by_rate = record.accident ? ChanceOfAccidents(record, places) : 1;
-  return std::min(by_turns, by_rate) < part * TakeAllowedChance();
+  const double by_rate = record.accident ? PValueOfAccidents(record, places) : 1;
+  return std::min(by_turns, by_rate) < part * SpendFalseAlarms();
 }
 
 // How many ranks take turns in the function of the record; 0 where one of them has half of the
@@ -343,13 +347,13 @@ bool ClaimMemory::WasClaimed(const Record& record, int64_t kept) const {
   });
 }
 
-// In most steps of several of the newest windows, of more than chance explains.
+// In most steps of several of the newest windows, and in more of them than noise explains.
 bool ClaimMemory::Lasts(const Record& record, const Finding& claim, int64_t kept) const {
   Lasting lasting = LastingOf(record, kept);
   const int64_t looked_at = WindowsLookedAt(claim);
   lasting.windows = std::max(lasting.windows, looked_at);
-  // Links are measured over all that they carried in a window, however few its steps are; and no
-  // chance goes far off twice.
+  // Links are measured over all that they carried in a window, however few its steps are; and noise
+  // takes no rank far off twice.
   const bool two_are_enough = record.kind == FindingKind::kCommunication || record.far_off;
   const int64_t windows_to_open = two_are_enough ? 2 : options_.windows_to_open;
   const bool enough =
@@ -373,8 +377,8 @@ bool ClaimMemory::IsRipe(const Record& record, const Finding& claim) {
     if (record.steps >= options_.steps_to_open && StandsOutAlone(record, claim)) return true;
     if (Lasts(record, claim, options_.lasting_windows) || Flaps(record, claim)) return true;
   }
-  // Of steps that differ by chance the rank with most of the slow ones is the one that is claimed:
-  // these come back to it in this window, and not in the next.
+  // Where steps differ at random, the rank with most of the slow ones is the one that is claimed:
+  // they come back to it in this window, and not in the next.
   const bool returns = 2 * record.slow_steps <= record.steps &&
                        (IsFarOff(claim) || WasClaimed(record, options_.occasional_windows));
   return (returns || (!IsOccasional(record) && WasClaimed(record, options_.lasting_windows))) &&

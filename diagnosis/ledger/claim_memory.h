@@ -22,36 +22,38 @@ struct ClaimMemoryOptions {
   int64_t windows_to_open = 3;
   int64_t lasting_windows = 4;
   // Where claims of other ranks came and went without lasting (lengths that are drawn anew, few
-  // replicas), chance gives some rank two of four windows, too: the same rank must come back in
-  // more of them than chance explains, at the rate at which the job has seen such claims. Of a job
-  // that has seen none half a claim is taken for seen in quiet_windows, and a second window is
-  // enough; the allowed chance falls as theirs does, as 1 / windows^2.
-  double lasting_chance = 1e-3;
+  // replicas), noise alone brings some rank back in two of four windows, too: the same rank must
+  // come back in more of them than noise explains, at the rate at which the job has seen such
+  // claims. A job that has seen none counts as having seen half a claim, in its own windows and
+  // quiet_windows more, so that a second window is enough; the p-value that is allowed falls as
+  // that of two such windows does, as 1 / windows^2.
+  double lasting_p_value = 1e-3;
   double quiet_windows = 50;
-  // Or so few, where all of them show it and chance gives it to any rank of the job this seldom.
+  // Fewer steps are enough, too, where all of them show it and the p-value, for any rank of the
+  // job, is so small.
   int64_t fewest_steps = 3;
-  double no_chance = 1e-12;
-  // Chance that steps alone make any rank of the job stand out in a single window: of all windows
-  // together, and of one at least (as in lasting_excess.h).
-  double single_window_chance = 1e-3;
-  double least_single_window_chance = 1e-7;
-  // A rank that is slow now and then is named when chance would hit any one rank that often in
-  // fewer than so many jobs (three standard deviations), and when it costs so much of all steps.
-  // Jobs in which now this and now that rank is slow are asked again and again: the first questions
-  // may cost the whole chance each, the k-th after them ever less, as 1 / k^2, so that all
-  // questions of a job together cost twice what the first ones do (alpha spending, as in
-  // lasting_excess.h).
-  double chance = 0.0027;
+  double few_steps_p_value = 1e-12;
+  // Probability that uneven steps alone make any rank of the job stand out in a single window: of
+  // all windows together, and the least that each of them may spend (as in lasting_excess.h).
+  double single_window_p_value = 1e-3;
+  double least_single_window_p_value = 1e-7;
+  // A rank that is slow now and then is named when slow steps that fall at random would hit any one
+  // rank that often in fewer than this share of jobs (three standard deviations), and when it costs
+  // min_share of all steps. Jobs in which now this and now that rank is slow are tested again and
+  // again: each of the first whole_questions tests may spend the whole false-alarm rate, the k-th
+  // of all tests ever less, as 1 / k^2, so that all tests of a job together spend twice what the
+  // first ones do (alpha spending, as in lasting_excess.h).
+  double false_alarm_rate = 0.0027;
   int64_t whole_questions = 6;
   double min_share = 0.01;
   int64_t occasional_windows = 32;
-  // Of the order of arrival alone a thirtieth of it is allowed: somebody is last in every step, and
-  // nothing says that it is by more than steps differ.
-  double chance_of_arrival = 1.0 / 30;
-  // Accidents are rare besides: of a job that has seen no other rank's half a one is taken for seen
-  // in quiet_windows, and a second one of the same rank is no chance. What is now here and now
-  // there is nobody's: so many ranks, none of them with half of the slow steps. It must cost as
-  // much.
+  // From the order of arrival alone a rank is named at a thirtieth of that rate: somebody is last
+  // in every step, and nothing says that it is by more than steps differ.
+  double share_of_late_arrivals = 1.0 / 30;
+  // Accidents are rare besides: a job that has seen none of other ranks counts as having seen half
+  // of one, in its own windows and quiet_windows more, so that a second one of the same rank is no
+  // coincidence. Slow steps that are now this rank's and now that one's are blamed on no rank: they
+  // come to so many ranks, none of them with half of the slow steps. They must cost min_share, too.
   size_t fewest_roaming = 3;
 };
 
@@ -100,15 +102,15 @@ class ClaimMemory {
   void TakeForFault(const Record& record);
   int64_t WindowsOf(const Record& record) const;
   bool ComesBack(const Record& record, const Finding& claim);
-  double ChanceOfAccidents(const Record& record, double places) const;
-  double TakeAllowedChance();
+  double PValueOfAccidents(const Record& record, double places) const;
+  double SpendFalseAlarms();
   size_t RanksThatRoam(const Record& record) const;
   void TellPast(const Record& record, Finding* claim) const;
 
   ClaimMemoryOptions options_;
   std::deque<Record> records_;  // by window
   int64_t first_window_ = -1;   // that was ever seen
-  int64_t asked_ = 0;           // how often it was asked whether chance alone would do it
+  int64_t asked_ = 0;           // how often it was tested whether a claim is a coincidence
   // by kind: ranks that were claimed, window by window, of which no finding came
   std::array<int64_t, kFindingKindCount> unrest_{};
 };

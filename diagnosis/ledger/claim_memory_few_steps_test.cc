@@ -11,7 +11,7 @@ namespace {
 // Nobody else's port has been slow in all of these windows.
 // Longer inputs lengthen what everybody runs.
 TEST(ClaimMemory, AFunctionThatNobodyElseRunsIsEnoughInFewSteps) {
-  const auto opened = [](double peers, double chance, std::vector<Culprit> culprits) {
+  const auto opened = [](double peers, double p_value, std::vector<Culprit> culprits) {
     ClaimMemory memory;
     Finding claim = Claim(1, 5, 4, "read", FunctionClass::kPython);
     claim.culprits = std::move(culprits);
@@ -23,19 +23,19 @@ TEST(ClaimMemory, AFunctionThatNobodyElseRunsIsEnoughInFewSteps) {
     claim.evidence.push_back({.name = "active_steps", .unit = "count", .culprit = 4, .samples = 4});
     claim.evidence.push_back({.name = std::string(kPValueOfExcess),
                               .unit = "probability",
-                              .culprit = chance,
+                              .culprit = p_value,
                               .samples = 4});
     return Ripen(memory, 1, {claim}).size() == 1;
   };
   EXPECT_TRUE(opened(0, 1e-9, {{.rank = 5}}));
-  EXPECT_TRUE(opened(0, 1, {{.rank = 4}, {.rank = 5}})) << "two ranks do not run it by chance";
+  EXPECT_TRUE(opened(0, 1, {{.rank = 4}, {.rank = 5}})) << "two ranks do not run it by coincidence";
   EXPECT_FALSE(opened(0, 1e-7, {{.rank = 5}})) << "any of sixteen ranks might have been so late";
   EXPECT_FALSE(opened(1e6, 1e-9, {{.rank = 5}})) << "peers run it, too";
 }
 
-// Steps that are all alike, and none of them as short as a peer's.
-TEST(ClaimMemory, FewStepsAreEnoughWhereNoChanceDoesIt) {
-  const auto opened = [](double chance, double slow_steps, uint64_t steps,
+// All steps are equally long, and none of them is as short as a peer's.
+TEST(ClaimMemory, FewStepsAreEnoughWhereNoNoiseDoesIt) {
+  const auto opened = [](double p_value, double slow_steps, uint64_t steps,
                          FindingKind kind = FindingKind::kSlowRank) {
     ClaimMemory memory;
     Finding claim = Claim(1, 5, slow_steps);
@@ -43,7 +43,7 @@ TEST(ClaimMemory, FewStepsAreEnoughWhereNoChanceDoesIt) {
     claim.evidence[0].samples = steps;
     claim.evidence.push_back({.name = std::string(kPValueOfExcess),
                               .unit = "probability",
-                              .culprit = chance,
+                              .culprit = p_value,
                               .samples = steps});
     return Ripen(memory, 1, {claim}).size() == 1;
   };
@@ -58,7 +58,7 @@ TEST(ClaimMemory, FewStepsAreEnoughWhereNoChanceDoesIt) {
 // Clock and time; bytes and time: not what uneven steps do.
 TEST(ClaimMemory, FewStepsAreEnoughWhereWhatElseWasMeasuredAgrees) {
   const auto opened = [](double signs, double slow_steps, uint64_t steps,
-                         FindingKind kind = FindingKind::kSlowRank, double chance = 1) {
+                         FindingKind kind = FindingKind::kSlowRank, double p_value = 1) {
     ClaimMemory memory;
     Finding claim = Claim(1, 5, slow_steps);
     claim.kind = kind;
@@ -70,7 +70,7 @@ TEST(ClaimMemory, FewStepsAreEnoughWhereWhatElseWasMeasuredAgrees) {
                               .samples = 3});
     claim.evidence.push_back({.name = std::string(kPValueOfExcess),
                               .unit = "probability",
-                              .culprit = chance,
+                              .culprit = p_value,
                               .samples = steps});
     return Ripen(memory, 1, {claim}).size() == 1;
   };
@@ -80,7 +80,7 @@ TEST(ClaimMemory, FewStepsAreEnoughWhereWhatElseWasMeasuredAgrees) {
   EXPECT_FALSE(opened(3, 2, 2)) << "two in a row may be one accident";
   EXPECT_TRUE(opened(3, 3, 3, FindingKind::kImbalance, 1e-20));
   EXPECT_FALSE(opened(3, 3, 3, FindingKind::kImbalance, 1e-6))
-      << "inputs of any length are uneven by chance";
+      << "inputs of any length are uneven at random";
 }
 
 TEST(ClaimMemory, ARestartForgetsNothing) {

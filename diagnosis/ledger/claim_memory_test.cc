@@ -173,11 +173,12 @@ TEST(ClaimMemory, ASlowDeviceIsNoSlowHost) {
   ClaimMemory memory;
   EXPECT_THAT(Ripen(memory, 1, {Claim(1, 5, 4)}), IsEmpty());
   EXPECT_THAT(Ripen(memory, 2, {Claim(2, 5, 4)}), SizeIs(1));
-  EXPECT_THAT(Ripen(memory, 3, {host(3)}), IsEmpty()) << "of one of its ranks it was told";
+  EXPECT_THAT(Ripen(memory, 3, {host(3)}), IsEmpty()) << "only one of its ranks was reported";
   EXPECT_THAT(Ripen(memory, 4, {host(4)}), SizeIs(1));
-  ClaimMemory untold;
-  EXPECT_THAT(Ripen(untold, 1, {Claim(1, 5, 4)}), IsEmpty());
-  EXPECT_THAT(Ripen(untold, 2, {host(2)}), SizeIs(1)) << "the rank may be the first that showed it";
+  ClaimMemory unreported;
+  EXPECT_THAT(Ripen(unreported, 1, {Claim(1, 5, 4)}), IsEmpty());
+  EXPECT_THAT(Ripen(unreported, 2, {host(2)}), SizeIs(1))
+      << "the rank may be the first that showed it";
 }
 
 TEST(ClaimMemory, AFaultThatBeginsLateInAWindowShowsInIt) {
@@ -228,7 +229,7 @@ TEST(ClaimMemory, ALookOverTwoWindowsHasSeenTwo) {
   EXPECT_FALSE(opened(1));
 }
 
-TEST(ClaimMemory, TwoAccidentsOfOneRankAreNoChance) {
+TEST(ClaimMemory, TwoAccidentsOfOneRankAreNoCoincidence) {
   const auto opened = [](double deviations, const std::vector<int32_t>& ranks,
                          FunctionClass function_class = FunctionClass::kGpuCompute) {
     ClaimMemory memory;
@@ -253,7 +254,7 @@ TEST(ClaimMemory, TwoAccidentsOfOneRankAreNoChance) {
 }
 
 // Memory that is given back and taken anew: in some steps, in two windows.
-TEST(ClaimMemory, TwiceInCallsThatNobodyElseMakesIsNoChance) {
+TEST(ClaimMemory, TwiceInCallsThatNobodyElseMakesIsNoCoincidence) {
   const auto opened = [](double peers, int32_t second,
                          FunctionClass function_class = FunctionClass::kCpuOp) {
     ClaimMemory memory;
@@ -312,15 +313,15 @@ TEST(ClaimMemory, ALinkThatIsGoneIsNoPassingLoad) {
 // Where a rank has one peer, eight steps of uneven lengths make it six deviations late more often
 // than once in a thousand windows.
 TEST(ClaimMemory, FewStepsThatVaryTellOfNobodyAlone) {
-  for (const double chance : {1e-4, 1e-9}) {
+  for (const double p_value : {1e-4, 1e-9}) {
     ClaimMemory memory;
     Finding claim = Claim(1, 5, 7);
     claim.evidence[0].samples = 8;
     claim.evidence.push_back({.name = std::string(kPValueOfExcess),
                               .unit = "probability",
-                              .culprit = chance,
+                              .culprit = p_value,
                               .samples = 8});
-    EXPECT_EQ(Ripen(memory, 1, {claim}).size(), chance > 1e-6 ? 0u : 1u);
+    EXPECT_EQ(Ripen(memory, 1, {claim}).size(), p_value > 1e-6 ? 0u : 1u);
   }
 }
 
@@ -393,7 +394,7 @@ TEST(ClaimMemory, OneStepOfEachShortWindowIsOneAccidentEach) {
 }
 
 // Lengths that are drawn anew, in windows of two steps: in most of them somebody is slow. In a long
-// job chance hits one rank often.
+// job coincidence hits one rank often.
 TEST(ClaimMemory, WhoIsAskedOftenNeedsMore) {
   const auto ripe_after = [](int64_t windows_of_others) {
     ClaimMemory memory;

@@ -194,10 +194,10 @@ void FindingLifecycle::Restore(Finding finding) {
 
 namespace {
 
-// How many windows without it are its end. What comes and goes, in windows or in steps, would stay
-// away for so long by chance once in twenty times.
+// How many windows without the finding end it. What comes and goes, in windows or in steps, would
+// be missing from so many in a row at random once in twenty times.
 int64_t PatienceWith(const Finding& finding) {
-  constexpr double kChance = 0.05;
+  constexpr double kMaxPValue = 0.05;
   const Measure* lasted = FindLasted(finding);
   if (lasted == nullptr || lasted->samples == 0) return FindingLifecycle::kWindowsUntilResolved;
   const auto windows = static_cast<double>(finding.last_window - finding.first_window + 1);
@@ -205,7 +205,7 @@ int64_t PatienceWith(const Finding& finding) {
   if (2 * seen > windows && !IsInFewSteps(finding)) return FindingLifecycle::kWindowsUntilResolved;
   const double rate = std::min(seen, windows) / (windows + 1);
   return std::max(FindingLifecycle::kWindowsUntilResolved,
-                  static_cast<int64_t>(std::ceil(std::log(kChance) / std::log1p(-rate))));
+                  static_cast<int64_t>(std::ceil(std::log(kMaxPValue) / std::log1p(-rate))));
 }
 
 }  // namespace

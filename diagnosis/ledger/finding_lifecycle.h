@@ -17,7 +17,8 @@ class FindingLifecycle {
  public:
   // A finding is resolved when it was missing from so many windows in a row: one window without it
   // is no end (hysteresis). What comes and goes, window by window or in half of the steps of a
-  // window and fewer, is given as long as it stays away by chance once in twenty times.
+  // window and fewer, is given as many windows as it would be missing from at random once in twenty
+  // times.
   static constexpr int64_t kWindowsUntilResolved = 2;
   // One that comes back before so many windows have passed is the same finding, opened again.
   static constexpr int64_t kWindowsUntilForgotten = 32;

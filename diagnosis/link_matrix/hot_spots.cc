@@ -397,11 +397,11 @@ bool IsOfStarvedEnd(const CrossRankView& view, const LinkCell& cell) {
 }  // namespace
 
 bool IsSlow(const LinkCell& cell, const HotSpotOptions& options) {
-  if (cell.peers_speed <= 0 || cell.peers + 1 < options.fewest_alike ||
+  if (cell.peers_speed <= 0 || cell.peers + 1 < options.fewest_compared ||
       cell.speed() > options.slow_share * cell.peers_speed)
     return false;
   return std::log(cell.peers_speed / cell.speed()) >=
-         SpreadsBeyondChance(cell.peers + 1) * cell.peers_spread;
+         SpreadsBeyondNoise(cell.peers + 1) * cell.peers_spread;
 }
 
 std::vector<HotSpot> FindHotSpots(const CrossRankView& view, std::span<const LinkCell> cells,

@@ -47,12 +47,12 @@ struct HotSpotOptions {
   double slow_share = kSlowShare;  // of the peers' speed: less is slow
   // busy time beyond the peers', of the steps' time, that one cell of a hot spot must have
   double min_share_of_step = 0.02;
-  size_t fewest_alike = 0;  // cells that a slow one is judged against, itself among them
+  size_t fewest_compared = 0;  // cells that a slow one is judged against, itself among them
   // share of the bytes of a rank or host that must move slowly for it to be what is hot
   double whole = 0.7;
 };
 
-// Slower than its likes, by more than chance explains.
+// Slower than its likes, by more than noise explains.
 bool IsSlow(const LinkCell& cell, const HotSpotOptions& options);
 
 // window_ns: time that the steps of the window took. Pointers into cells. Most time lost first.

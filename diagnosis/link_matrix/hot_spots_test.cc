@@ -319,7 +319,7 @@ TEST(HotSpots, FourRanksOfWhichOneIsSlow) {
   EXPECT_THAT(findings[0].culprits, ElementsAre(CulpritRank(2)));
 }
 
-TEST(HotSpots, FourConnectionsDifferByChance) {
+TEST(HotSpots, FourConnectionsDifferAtRandom) {
   RailJob job(4, 1);
   for (uint32_t rank = 0; rank < 4; ++rank)
     job.Connect(rank, (rank + 1) % 4, rank < 2 ? 32 + rank : 44 + rank);

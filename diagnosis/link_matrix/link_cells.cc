@@ -19,8 +19,8 @@
 namespace eroica {
 namespace {
 
-constexpr size_t kFewestAlike = 4;    // cells that a cell is judged against, itself among them
-constexpr double kSameAmount = 1.25;  // from one cell to the next larger
+constexpr size_t kFewestCompared = 4;  // cells that a cell is judged against, itself among them
+constexpr double kSameAmount = 1.25;   // from one cell to the next larger
 // The same where cells are mixtures: of other amounts they are other ones, and as fast as what
 // there is more of.
 constexpr double kSameMixture = 1.02;
@@ -34,15 +34,15 @@ auto KindOf(const CrossRankView& view, const LinkCell& cell) {
   return std::tuple(cell.resource, one_role, cell.kind);
 }
 
-void Compare(std::span<LinkCell> alike) {
-  if (alike.size() < kFewestAlike) return;
+void Compare(std::span<LinkCell> similar) {
+  if (similar.size() < kFewestCompared) return;
   std::vector<double> speeds;
-  for (const LinkCell& cell : alike) speeds.push_back(cell.speed());
+  for (const LinkCell& cell : similar) speeds.push_back(cell.speed());
   const HealthySpeed healthy = FindHealthySpeed(std::span(speeds));
-  for (LinkCell& cell : alike) {
+  for (LinkCell& cell : similar) {
     cell.peers_speed = healthy.speed;
     cell.peers_spread = healthy.spread;
-    cell.peers = static_cast<uint32_t>(alike.size() - 1);
+    cell.peers = static_cast<uint32_t>(similar.size() - 1);
   }
 }
 
@@ -229,7 +229,7 @@ void CompareDetours(const CrossRankView& view, std::span<LinkCell> cells) {
   for (LinkCell& cell : cells) {
     if (!detours.IsOne(cell)) continue;
     std::vector<double>& speeds = over_nvlink[roles(cell)];
-    if (speeds.size() < kFewestAlike) continue;
+    if (speeds.size() < kFewestCompared) continue;
     const HealthySpeed healthy = FindHealthySpeed(std::span(speeds));
     cell.detour = true;
     cell.peers_speed = healthy.speed;

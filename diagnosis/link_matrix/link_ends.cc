@@ -78,7 +78,7 @@ double LinkEnds::CopiesOf(RankIndex rank) const {
   const MedianAndMad typical = TakeMedianAndMad(std::span(likes));
   const double beyond = std::log(copies_[rank]) - typical.median;
   const double spread = std::max(typical.mad, likes.size() < kFewSpeeds ? kFewSpread : 0.0);
-  return beyond >= std::log(kMuchLonger) && beyond >= SpreadsBeyondChance(likes.size()) * spread
+  return beyond >= std::log(kMuchLonger) && beyond >= SpreadsBeyondNoise(likes.size()) * spread
              ? std::exp(beyond)
              : 0;
 }

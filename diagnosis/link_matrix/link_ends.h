@@ -23,8 +23,8 @@ class LinkEnds {
   void Decide(HotSpot& spot) const;
 
  private:
-  // Times as long as the median of its role; 0 where nothing is known, or where it is within what
-  // chance explains.
+  // How many times as long its copies take as the median of the others of its role; 0 where nothing
+  // is known, or where the difference is small or within the noise.
   double CopiesOf(RankIndex rank) const;
 
   void FindSlowWithThird(std::span<const LinkCell> cells);

@@ -13,10 +13,11 @@
 namespace eroica {
 namespace {
 
-// Each connection is beyond its likes by six spreads and more, in all that it carried in the
-// window: one may have been busy for a while, two of one place at once are no chance, however few
-// the steps. A path between two hosts is one place less: all that goes over it is slow together, as
-// in the window in which a job changes its size.
+// Each connection is slower than its likes by six spreads and more, in all that it carried in the
+// window: a single one may have been busy for a while, but two of one place at once are no
+// coincidence, however few the steps. The connections of a path between two hosts do not count as
+// several: all that goes over it is slow together, as in the window in which a job changes its
+// size.
 void CountConnections(const HotSpot& spot, Finding& finding) {
   if (spot.kind == HotSpotKind::kLink) return;
   constexpr int kConnections = 2;
@@ -57,9 +58,10 @@ void LinkMatrixOperator::Evaluate(const CrossRankView& view, std::vector<Finding
   if (findings.size() == before) EvaluateFaint(view, cells, time, findings);
 }
 
-// What is a little slow beside a slow link is its victim more often than not: asked for only where
-// nothing is. What is as slow as that and merely costs less is seen as well as that, and so is what
-// many connections show alike: they differ from each other for good, each by itself.
+// What is a little slow beside a slow link is its victim more often than not, so that it is looked
+// for only where no link is slow. Fewer windows are enough for a connection that is as slow as a
+// slow link and merely costs less, and for many connections of one place that are a little slow
+// together: healthy ones differ from each other for good, but each by itself.
 void LinkMatrixOperator::EvaluateFaint(const CrossRankView& view, std::span<const LinkCell> cells,
                                        const WindowTime& time,
                                        std::vector<Finding>& findings) const {

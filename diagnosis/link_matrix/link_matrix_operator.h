@@ -18,7 +18,7 @@ class LinkMatrixOperator final : public DiagnosisOperator {
   explicit LinkMatrixOperator(HotSpotOptions options = {},
                               HotSpotOptions faint = {.slow_share = 0.93,
                                                       .min_share_of_step = 0.01,
-                                                      .fewest_alike = kFewSpeeds})
+                                                      .fewest_compared = kFewSpeeds})
       : options_(options), faint_(faint) {}
   std::string_view name() const override { return "link_matrix"; }
   std::string_view version() const override { return "1"; }

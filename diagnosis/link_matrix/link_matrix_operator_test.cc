@@ -120,7 +120,8 @@ TEST(LinkMatrixOperator, WhatIsSlowAndCostsLittleAsksForTwoWindows) {
   EXPECT_EQ(windows(33, 1), 3);
 }
 
-// Connections differ for good, each by itself: so many of one path are not a little slow by chance.
+// Healthy connections differ for good, but each by itself: that so many of one path are a little
+// slow is no coincidence.
 TEST(LinkMatrixOperator, ALittleSlowInManyConnectionsAsksForTwoWindows) {
   Ring ring(32);
   for (uint32_t rank = 0; rank < 32; ++rank) {
@@ -194,7 +195,7 @@ TEST(LinkMatrixOperator, ThePortOfASmallHostCarriesMore) {
   EXPECT_THAT(at_last_host(22), SizeIs(1));
 }
 
-TEST(LinkMatrixOperator, IsSilentWhereAllAreAlike) {
+TEST(LinkMatrixOperator, IsSilentWhereAllAreEquallyFast) {
   EXPECT_THAT(Ring(16).Evaluate(), IsEmpty());
   Ring slow(16);
   for (uint32_t rank = 0; rank < 16; ++rank) slow.Connect(rank, (rank + 1) % 16, 5);

@@ -139,7 +139,7 @@ TEST(OtherTraffic, WhatIsSentBySlowPortsAloneCostsWhatItWouldNotElsewhere) {
   EXPECT_THAT(evaluate(0.5 * kNic, kNic), IsEmpty()) << "nothing else says so";
 }
 
-TEST(OtherTraffic, WhatManyHostsExchangeAlikeIsHowItIs) {
+TEST(OtherTraffic, WhatManyHostsExchangeEquallySlowlyIsHowItIs) {
   Pipeline job(20);
   for (uint32_t rank = 0; rank < Pipeline::kRanks; ++rank) {
     const uint32_t one = rank + Pipeline::kRanks;

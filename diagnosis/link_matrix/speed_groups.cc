@@ -24,14 +24,14 @@ size_t LargestStep(std::span<const double> ascending) {
   return at;
 }
 
-// By chance so many of all speeds of a window lie as low.
-constexpr double kChance = 0.001;
+// Probability that noise makes any of the speeds of a healthy window lie as low.
+constexpr double kMaxPValue = 0.001;
 
 }  // namespace
 
-double SpreadsBeyondChance(size_t speeds) {
+double SpreadsBeyondNoise(size_t speeds) {
   return kSigmaPerMad *
-         std::sqrt(2 * std::log(static_cast<double>(std::max<size_t>(1, speeds)) / kChance));
+         std::sqrt(2 * std::log(static_cast<double>(std::max<size_t>(1, speeds)) / kMaxPValue));
 }
 
 HealthySpeed FindHealthySpeed(std::span<double> speeds) {
@@ -48,7 +48,7 @@ HealthySpeed FindHealthySpeed(std::span<double> speeds) {
     const double step = all[first] - all[first - 1];
     const bool apart =
         step >= -std::log(kSlowShare) &&
-        step >= SpreadsBeyondChance(all.size()) * std::max(faster.spread, slower.spread);
+        step >= SpreadsBeyondNoise(all.size()) * std::max(faster.spread, slower.spread);
     const size_t members = all.size() - first;
     if (apart && members >= 2 && 4 * members >= all.size()) healthy = faster;
   }

@@ -1,4 +1,5 @@
-// What a healthy connection reaches, from the speeds of connections that should be alike. Pure.
+// What a healthy connection reaches, from the speeds of connections that should be equally fast.
+// Pure.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +18,11 @@ struct HealthySpeed {
 // carry the same differ by 2 to 4 % (torch-parallel/net_healthy_4r).
 inline constexpr size_t kFewSpeeds = 8;
 inline constexpr double kFewSpread = 0.05;
-// How many spreads below the median of n speeds is more than chance: in a thousand windows it
-// happens to one of the n at the most (Chernoff's bound for normal logarithms). 6 of four
-// speeds, 8.4 of ten thousand. Two groups lie apart where the step from the one to the other is
-// that many times the spread within either.
-double SpreadsBeyondChance(size_t speeds);
+// How many spreads below the median of n speeds are beyond noise: in at most one of a thousand
+// windows noise makes one of the n speeds lie as low (Chernoff's bound for normal logarithms). It
+// is 6 for four speeds, 8.4 for ten thousand. Two groups lie apart where the step from the one to
+// the other is that many times the spread within either.
+double SpreadsBeyondNoise(size_t speeds);
 // And where speeds differ by that, which is what counts as slow at all.
 inline constexpr double kSlowShare = 0.8;
 

@@ -44,9 +44,9 @@ TEST(SpeedGroups, OrderAndScaleChangeNothing) {
   EXPECT_NEAR(other.spread, one.spread, 1e-12);
 }
 
-TEST(SpeedGroups, OfMoreSpeedsMoreAreLowByChance) {
-  EXPECT_NEAR(SpreadsBeyondChance(4), 6, 0.1);
-  EXPECT_NEAR(SpreadsBeyondChance(10'000), 8.4, 0.1);
+TEST(SpeedGroups, OfMoreSpeedsMoreAreLowAtRandom) {
+  EXPECT_NEAR(SpreadsBeyondNoise(4), 6, 0.1);
+  EXPECT_NEAR(SpreadsBeyondNoise(10'000), 8.4, 0.1);
 }
 
 TEST(SpeedGroups, NothingIsNothing) { EXPECT_EQ(FindSpeed({}).speed, 0); }

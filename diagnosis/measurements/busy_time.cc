@@ -156,7 +156,7 @@ class RoleTable {
       entry.slow_steps = excess.slow_steps[m];
       entry.onset.first_step = OnsetOf(m, entry);
     }
-    AddChances(means, std::span(out).subspan(first));
+    AddPValues(means, std::span(out).subspan(first));
   }
 
  private:
@@ -268,8 +268,8 @@ class RoleTable {
     return spreads;
   }
 
-  // Steps vary alike on all ranks (a long sequence is long for everyone): what counts is how one
-  // rank's steps vary against the role's.
+  // Steps vary in the same way on all ranks (a long sequence is long for everyone): what counts is
+  // how one rank's steps vary against the role's.
   double ErrorOfTheMean(const std::vector<double>& means) const {
     std::vector<double> residuals(members_.size() * step_ids_.size());
     auto of_step = residuals.begin();
@@ -303,10 +303,10 @@ class RoleTable {
   // members are neighbors.
   static size_t CountIndependent(const std::vector<std::vector<double>>& residuals,
                                  double variance) {
-    constexpr double kAlike = 1.0 / 9;
+    constexpr double kSimilar = 1.0 / 9;
     constexpr size_t kNeighbors = 8;
-    const double most = kAlike * 2 * variance * static_cast<double>(residuals.size() - 1);
-    const auto alike = [&](size_t a, size_t b) {
+    const double most = kSimilar * 2 * variance * static_cast<double>(residuals.size() - 1);
+    const auto similar = [&](size_t a, size_t b) {
       double squares = 0;
       for (const std::vector<double>& column : residuals) {
         squares += (column[a] - column[b]) * (column[a] - column[b]);
@@ -322,7 +322,7 @@ class RoleTable {
     for (size_t i = 0; i < order.size(); ++i) {
       bool seen = false;
       for (size_t k = 1; k <= std::min(i, kNeighbors) && !seen; ++k)
-        seen = alike(order[i].second, order[i - k].second);
+        seen = similar(order[i].second, order[i - k].second);
       independent += seen ? 0 : 1;
     }
     return independent;
@@ -345,8 +345,8 @@ class RoleTable {
     return CorrelationOfRows(residuals.size(), squares, products);
   }
 
-  // Where no rank is slower by what anybody would ask about, all chances stay 1.
-  void AddChances(const std::vector<double>& means, std::span<BusyTime> entries) {
+  // Where no rank is slower by what anybody would ask about, all p-values stay 1.
+  void AddPValues(const std::vector<double>& means, std::span<BusyTime> entries) {
     const double steps = static_cast<double>(step_ids_.size());
     const bool asked = std::ranges::any_of(
         entries, [](const BusyTime& entry) { return entry.share() >= kLeastShareAsked; });
@@ -370,7 +370,7 @@ class RoleTable {
       entry.error_ns = error_ns;
       entry.freedom = others * (steps - 1) / factor;
       if (entry.excess_ns > 0)
-        entry.chance = StudentTail(entry.excess_ns / error_ns, entry.freedom);
+        entry.p_value = StudentTail(entry.excess_ns / error_ns, entry.freedom);
     }
   }
 
@@ -396,7 +396,7 @@ void MeasureOnsets(std::span<const RankView> ranks, const std::vector<RankIndex>
     const auto own = std::ranges::find(measured->second, entry.rank, &BusyTime::rank);
     const double beginnings = static_cast<double>(ids.size() - Onset::kFewest);
     entry.onset.steps = static_cast<uint32_t>(ids.end() - first);
-    entry.onset.chance = std::min(1.0, beginnings * own->chance);
+    entry.onset.p_value = std::min(1.0, beginnings * own->p_value);
   }
 }
 

@@ -13,13 +13,13 @@
 namespace eroica {
 
 // Where an excess begins within the window: no step before is slow, and all from there on are, at
-// least kFewest of them. steps: from there on. chance: as BusyTime::chance, of these steps, for any
-// beginning that the window could have had.
+// least kFewest of them. steps: from there on. p_value: as BusyTime::p_value, of these steps, for
+// any beginning that the window could have had.
 struct Onset {
   static constexpr uint32_t kFewest = 3;
   int64_t first_step = -1;  // -1: it does not begin within the window
   uint32_t steps = 0;
-  double chance = 1;
+  double p_value = 1;
 };
 
 // Of one rank against the other ranks of its role, over the training steps that they all report.
@@ -43,7 +43,7 @@ struct BusyTime {
   // variance that steps show between the ranks, pooled over the role. Unlike separation() it asks
   // whether the same ranks are slow in all steps, however different the ranks are among each other.
   // Where steps of a rank go with the one before, as many of them tell less (AR(1)).
-  double chance = 1;  // where there is no excess, nothing is asked
+  double p_value = 1;  // where there is no excess, nothing is asked
   // what that test takes for the standard error of the excess, 0 where it was not made; and its
   // degrees of freedom
   double error_ns = 0;
@@ -51,11 +51,11 @@ struct BusyTime {
   Onset onset;
 
   bool begins_within() const { return onset.first_step >= 0; }
-  // The steps that were watched for the excess, how many of them show it, and the chance of that:
+  // The steps that were watched for the excess, how many of them show it, and the p-value of that:
   // since its beginning, where that lies within the window.
   uint32_t watched_steps() const { return begins_within() ? onset.steps : steps; }
   uint32_t slow_watched() const { return begins_within() ? onset.steps : slow_steps; }
-  double chance_watched() const { return begins_within() ? onset.chance : chance; }
+  double p_value_watched() const { return begins_within() ? onset.p_value : p_value; }
   double share() const { return step_ns > 0 ? excess_ns / step_ns : 0; }
   double separation() const { return noise_ns > 0 ? excess_ns / noise_ns : 0; }
 };

@@ -153,32 +153,32 @@ std::vector<BusyTime> WithDrawnInputs(uint32_t ranks, uint32_t shared, uint32_t 
 }
 
 // Over the ranks of such a job.
-double LeastChance(uint32_t ranks, uint32_t shared, uint32_t slow_ranks, double longer,
+double LeastPValue(uint32_t ranks, uint32_t shared, uint32_t slow_ranks, double longer,
                    uint64_t seed) {
   double least = 1;
   for (const BusyTime& busy : WithDrawnInputs(ranks, shared, slow_ranks, longer, seed))
-    least = std::min(least, busy.chance);
+    least = std::min(least, busy.p_value);
   return least;
 }
 
-TEST(BusyTime, AsksForTheChanceOfAnExcessWhereThereIsOne) {
+TEST(BusyTime, AsksForThePValueOfAnExcessWhereThereIsOne) {
   for (const BusyTime& busy : WithDrawnInputs(16, 1, 1, 60, 3)) {
     ASSERT_GT(busy.error_ns, 0);
-    EXPECT_EQ(busy.chance<1, busy.excess_ns> 0) << busy.rank;
+    EXPECT_EQ(busy.p_value<1, busy.excess_ns> 0) << busy.rank;
   }
 }
 
-TEST(BusyTime, ChanceOfRanksThatDifferByStepIsNotSmall) {
+TEST(BusyTime, PValueOfRanksThatDifferByStepIsNotSmall) {
   for (uint64_t seed = 1; seed <= 300; ++seed) {
-    EXPECT_GT(LeastChance(8, 1, 0, 0, seed), 1e-6) << seed;
-    EXPECT_GT(LeastChance(16, 4, 0, 0, seed), 1e-6) << seed << ", in fours";
+    EXPECT_GT(LeastPValue(8, 1, 0, 0, seed), 1e-6) << seed;
+    EXPECT_GT(LeastPValue(16, 4, 0, 0, seed), 1e-6) << seed << ", in fours";
   }
 }
 
-TEST(BusyTime, ChanceOfARankThatIsSlowInAllStepsIs) {
+TEST(BusyTime, PValueOfARankThatIsSlowInAllStepsIs) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
-    EXPECT_LT(LeastChance(32, 1, 2, 100, seed), 1e-10) << seed;
-    EXPECT_LT(LeastChance(64, 4, 4, 120, seed), 1e-10) << seed << ", in fours";
+    EXPECT_LT(LeastPValue(32, 1, 2, 100, seed), 1e-10) << seed;
+    EXPECT_LT(LeastPValue(64, 4, 4, 120, seed), 1e-10) << seed << ", in fours";
   }
 }
 
@@ -201,7 +201,7 @@ TEST(BusyTime, AnExcessThatBeginsWithinTheWindowIsMeasuredFromThere) {
   ASSERT_TRUE(slow.begins_within());
   EXPECT_EQ(slow.watched_steps(), 5u);
   EXPECT_EQ(slow.slow_watched(), 5u);
-  EXPECT_LT(slow.chance_watched(), slow.chance) << "the steps before are no noise of those after";
+  EXPECT_LT(slow.p_value_watched(), slow.p_value) << "the steps before are no noise of those after";
   for (const BusyTime& busy : compared)
     EXPECT_TRUE(busy.rank == slow.rank || !busy.begins_within());
 }
@@ -214,7 +214,7 @@ TEST(BusyTime, WhatAllStepsShowOrTheLastTwoBeginsNowhereWithin) {
 // Steps that go with the one before tell less than as many that do not: the same lengths, in
 // another order.
 TEST(BusyTime, StepsThatResembleTheOneBeforeCountForFewer) {
-  const auto chance_of_rank_3 = [](const std::vector<double>& of_step) {
+  const auto p_value_of_rank_3 = [](const std::vector<double>& of_step) {
     TrainingView job(16, 8);
     for (uint32_t rank = 0; rank < 16; ++rank) {
       job.Run(rank, "forward", rank == 3 ? 106 : 100);
@@ -223,10 +223,10 @@ TEST(BusyTime, StepsThatResembleTheOneBeforeCountForFewer) {
     }
     job.Finish();
     const CrossRankView view(job.batches(), job.summaries());
-    return view.busy_times()[3].chance;
+    return view.busy_times()[3].p_value;
   };
-  const double independent = chance_of_rank_3({4, -4, 4, 4, -4, -4, 4, -4});
-  const double slow_and_fast = chance_of_rank_3({4, 4, 4, 4, -4, -4, -4, -4});
+  const double independent = p_value_of_rank_3({4, -4, 4, 4, -4, -4, 4, -4});
+  const double slow_and_fast = p_value_of_rank_3({4, 4, 4, 4, -4, -4, -4, -4});
   EXPECT_GT(slow_and_fast, 3 * independent);
 }
 

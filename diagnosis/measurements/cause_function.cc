@@ -98,7 +98,7 @@ std::string_view CallerOf(const FunctionPattern& pattern) {
 }
 
 // True where several ranks spend time in the leaf, and call it from here and there: then the place
-// that called it on one rank is chance, and what they share is the leaf. (Garbage collection
+// that called it on one rank is a coincidence, and what they share is the leaf. (Garbage collection
 // strikes below whatever frame runs.)
 bool IsCalledFromAnywhere(const CrossRankView& view, RankIndex rank, std::string_view leaf) {
   constexpr size_t kFewestRanks = 3;  // two ranks may have two faults

@@ -36,8 +36,8 @@ TEST(FindCauseFunction, WhatRanksRunBelowAnyFrameIsNamedItself) {
   EXPECT_EQ(cause->name, "<built-in function collect>");
 }
 
-// More of it below one frame than below others is chance, though the peers run nothing below that
-// frame.
+// More of it below one frame than below others is a coincidence, though the peers run nothing below
+// that frame.
 TEST(FindCauseFunction, WhatExplainsMoreThanTheFrameAboveIsNamedItself) {
   TrainingView job(8);
   job.RunOnAll("forward", 60, "main").Run(3, "<built-in function collect>", 40, "main > next");

@@ -30,7 +30,7 @@ TEST(TimeExplainedByBytes, NothingWhereTimeDoesNotGoWithBytes) {
       << "two points are no line";
 }
 
-TEST(TimeExplainedByBytes, WherePeersAreAlikeTheProportionDecides) {
+TEST(TimeExplainedByBytes, WherePeersDoNotDifferTheProportionDecides) {
   const std::vector<double> bytes(4, 100);
   const std::vector<double> times(4, 10);
   EXPECT_EQ(TimeExplainedByBytes(bytes, times, 150, 15).value_or(0), 15);

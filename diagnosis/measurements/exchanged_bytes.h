@@ -1,5 +1,5 @@
 // Who exchanges more than its peers, for the looks over many windows: tokens that are routed anew
-// for each step make some rank the busiest of a few steps by chance. Whose experts are asked for
+// for each step make some rank the busiest of a few steps at random. Whose experts are asked for
 // more than others receives more in every window.
 #pragma once
 

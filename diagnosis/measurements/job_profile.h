@@ -1,6 +1,6 @@
 // What a job was like in one window: the typical rank of it. The job's own past is a row of such
-// profiles; they answer what no comparison of ranks can, since a fault that strikes all ranks alike
-// makes nobody differ.
+// profiles; they answer what no comparison of ranks can, since a fault that strikes all ranks
+// equally makes nobody differ.
 #pragma once
 
 #include <cstddef>

@@ -179,15 +179,15 @@ void Widen(BusyTime& busy, double factor) {
   if (busy.error_ns <= 0) return;
   busy.error_ns *= std::sqrt(factor);
   busy.freedom /= factor;
-  busy.chance = StudentTail(busy.excess_ns / busy.error_ns, busy.freedom);
+  busy.p_value = StudentTail(busy.excess_ns / busy.error_ns, busy.freedom);
 }
 
-bool Lasts(const BusyTime& busy, double most_chance, const LastingOptions& options) {
+bool Lasts(const BusyTime& busy, double max_p_value, const LastingOptions& options) {
   if (busy.share() < options.min_share || busy.separation() < options.min_separation) return false;
   if (busy.slow_steps < options.min_slow_windows * busy.steps ||
       busy.lasting_ns < options.min_lasting * busy.excess_ns)
     return false;
-  return busy.chance <= most_chance;
+  return busy.p_value <= max_p_value;
 }
 
 // How much longer the typical kernel on data is on each rank than on the median of its role.
@@ -334,7 +334,7 @@ std::vector<BusyTime> FindLastingExcess(std::span<const RankView> ranks, uint32_
                                         const LastingOptions& options) {
   past = Uninterrupted(past, now.window.kind, now.window.index, now.world_size);
   const size_t windows = past.size() + 1;
-  const double most_chance = FalseAlarmsAllowed(now.window.index, options) /
+  const double max_p_value = FalseAlarmsAllowed(now.window.index, options) /
                              static_cast<double>(std::max<size_t>(1, ranks.size()));
   std::map<RankIndex, BusyTime> lasting;
   double correlation = -1;  // computed where it is needed first
@@ -350,12 +350,12 @@ std::vector<BusyTime> FindLastingExcess(std::span<const RankView> ranks, uint32_
     for (BusyTime& busy :
          Look(compared, past.last(length - 1), now, options.less).Compare(role_count)) {
       const RankIndex rank = chosen[busy.rank];
-      if (busy.steps != length || !Lasts(busy, most_chance, options)) continue;
+      if (busy.steps != length || !Lasts(busy, max_p_value, options)) continue;
       if (correlation < 0)
         correlation =
             Look(compared, past.last(windows - 1), now, options.less).Correlation(role_count);
       Widen(busy, ErrorFactor(length, correlation));
-      if (Lasts(busy, most_chance, options))
+      if (Lasts(busy, max_p_value, options))
         lasting.insert_or_assign(rank, busy).first->second.rank = rank;
     }
   }

@@ -32,9 +32,9 @@ inline constexpr std::array<size_t, 9> kLooks = {2, 3, 4, 5, 7, 10, 14, 20, 28};
 
 struct LastingOptions {
   double min_share = 0.01;  // of a step: what a person would still act on
-  // Chance that a look of a healthy job shows any rank as late. A month of windows of a minute,
-  // each looked at over eight lengths, is 350,000 looks, most of them of the same windows: one
-  // false alarm in two years of a job at most.
+  // Probability that a look of a healthy job shows any rank as late. A month of windows of a
+  // minute, each looked at over nine lengths, is 389,000 looks, most of them of the same windows:
+  // one false alarm in two years of a job at most.
   double false_alarms_per_look = 1e-7;
   // The first windows of a job may cost more, as they come but once: all looks of its life together
   // by so much, the k-th window's by 6 / (pi k)^2 of it, which add up to 1 (alpha spending: Lan and

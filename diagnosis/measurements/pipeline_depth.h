@@ -15,8 +15,8 @@ inline constexpr int32_t kUnknownDepth = -1;
 
 struct PipelineDepths {
   // Of each of the ranks, 0 for the first stage; kUnknownDepth where point-to-point traffic does
-  // not tell. All unknown unless most of the paths are equally long: shorter ones (a rank is
-  // missing) say nothing of depth. Forward and backward traffic look alike, so the end with the
+  // not show it. All unknown unless most of the paths are equally long: shorter ones (a rank is
+  // missing) say nothing of depth. Forward and backward traffic look the same, so the end with the
   // smaller rank number counts as the first stage, as every framework numbers them.
   std::vector<int32_t> of_ranks;
   // Paths of unequal length, of which no two have the one that is taken for the whole, or none is:

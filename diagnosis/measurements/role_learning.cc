@@ -176,8 +176,8 @@ bool SizesAreMultiplesOfTheSmallest(const Labels& labels) {
                      [&](const auto& entry) { return entry.second % smallest == 0; });
 }
 
-// Clusters that are not unlike each other become one, transitively.
-Labels MergeAlike(Labels labels, std::span<const Cluster> clusters) {
+// Clusters of similar profiles (not ShareLessThanHalf) become one, transitively.
+Labels MergeSimilar(Labels labels, std::span<const Cluster> clusters) {
   Labels root(clusters.size());
   for (size_t i = 0; i < root.size(); ++i) root[i] = static_cast<int32_t>(i);
   for (size_t i = 0; i < clusters.size(); ++i) {
@@ -196,7 +196,7 @@ Labels LabelsByFunctions(const Evidence& evidence, std::span<const FunctionColum
   if (clusters.size() < 2) return Labels(profiles.size(), 0);
   Labels labels = NearestCluster(profiles, clusters);
   if (SizesAreMultiplesOfTheSmallest(labels) && GroupsStayInside(evidence, labels)) return labels;
-  return MergeAlike(std::move(labels), clusters);
+  return MergeSimilar(std::move(labels), clusters);
 }
 
 Labels Learn(std::span<const RankView> ranks, std::span<const FunctionColumn> functions,

@@ -41,8 +41,8 @@ inline double SamplingErrorsBetween(double own_ns, double others_ns, double samp
   return 2 * (root(own_ns) - root(others_ns));
 }
 
-// A claim must exceed so many: chance hardly reaches them, of some hundred functions on some
-// hundred ranks, window after window.
+// A claim must exceed so many: sampling noise hardly reaches them, of some hundred functions on
+// some hundred ranks, window after window.
 inline constexpr double kSamplingErrors = 5;
 
 }  // namespace eroica

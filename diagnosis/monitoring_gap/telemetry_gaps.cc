@@ -140,8 +140,9 @@ double TelemetryGaps::AccidentalShare(uint32_t world_size) const {
   return std::min(0.5, std::max(options_.accidental_share, kTimesUsual * UsualShare(world_size)));
 }
 
-// Whether losses that hit any rank alike would not come to so few of them, however frequent they
-// are: of all losses so many to some ranks, whichever they are.
+// Whether losses that hit all ranks equally often would not come to so few of them, however
+// frequent they are: the p-value of so many of all losses hitting some ranks, whichever they are,
+// is below what is allowed.
 bool TelemetryGaps::ComeToFewRanks(const std::vector<Listed>& listed, uint32_t world_size) const {
   double all = 0;
   for (const auto& [rank, gap] : gaps_) all += gap.heard ? gap.runs : 0;
@@ -155,15 +156,15 @@ bool TelemetryGaps::ComeToFewRanks(const std::vector<Listed>& listed, uint32_t w
     const auto some = static_cast<double>(i + 1);
     const double log_choices =
         std::lgamma(ranks + 1) - std::lgamma(some + 1) - std::lgamma(ranks - some + 1);
-    const double chance = BinomialTail(static_cast<uint64_t>(std::lround(all)),
-                                       static_cast<uint64_t>(std::lround(own)), some / ranks);
-    if (std::exp(log_choices) * chance < AllowedFor(i)) return true;
+    const double p_value = BinomialTail(static_cast<uint64_t>(std::lround(all)),
+                                        static_cast<uint64_t>(std::lround(own)), some / ranks);
+    if (std::exp(log_choices) * p_value < AllowedFor(i)) return true;
   }
   return false;
 }
 
-// Each number of ranks is a question of its own: half of the chance for one of them, a quarter for
-// two ...
+// Each number of ranks is a test of its own: half of the false-alarm rate is allowed for one rank,
+// a quarter for two ...
 double TelemetryGaps::AllowedFor(size_t others) const {
   return options_.false_alarms *
          std::ldexp(1.0, -static_cast<int>(std::min<size_t>(others, 30)) - 1);
@@ -176,14 +177,14 @@ bool TelemetryGaps::AreNoAccidents(const std::vector<Listed>& listed, uint32_t w
   const auto losses_of = [steps_of_loss](double steps) {
     return static_cast<uint64_t>(std::lround(std::max(0.0, steps) / steps_of_loss));
   };
-  std::vector<double> chances;
+  std::vector<double> p_values;
   for (const Listed& one : listed) {
     if (one.gap->unseen >= options_.min_unseen)
-      chances.push_back(BinomialTail(losses_of(steps_), losses_of(one.gap->unseen), accidental));
+      p_values.push_back(BinomialTail(losses_of(steps_), losses_of(one.gap->unseen), accidental));
   }
-  std::ranges::sort(chances);
-  for (size_t i = 0; i < chances.size(); ++i) {
-    if (BinomialTail(world_size, i + 1, chances[i]) < AllowedFor(i)) return true;
+  std::ranges::sort(p_values);
+  for (size_t i = 0; i < p_values.size(); ++i) {
+    if (BinomialTail(world_size, i + 1, p_values[i]) < AllowedFor(i)) return true;
   }
   return false;
 }

@@ -130,7 +130,7 @@ TEST(TelemetryGaps, FewAccidentsAreNone) {
   }
 }
 
-TEST(TelemetryGaps, ATransportThatLosesAlikeOnAllRanksIsNoRanksGap) {
+TEST(TelemetryGaps, ATransportThatLosesEquallyOnAllRanksIsNoRanksGap) {
   TelemetryGaps gaps;
   EXPECT_FALSE(ObserveWindows(gaps, 0, 20, [](int64_t window, uint32_t rank, uint32_t step) {
     return (window + rank + step) % 4 == 0;
@@ -163,8 +163,8 @@ TEST(TelemetryGaps, SomeRanksTogetherAreNoAccident) {
   }
 }
 
-// Four of 24 steps each: more than two percent would be, by chance, once in six hundred ranks. But
-// nobody else loses any.
+// Two ranks lose four of 24 steps each, which accidents of two percent do to one rank in eight
+// hundred: that alone would be too little. But nobody else loses any.
 TEST(TelemetryGaps, LossesThatOthersDoNotShareAreNoAccidents) {
   const auto some = [](int64_t window, uint32_t rank, uint32_t step) {
     return window >= 1 && step == rank % 4 && window != 3 && window < 6;
@@ -180,8 +180,8 @@ TEST(TelemetryGaps, LossesThatOthersDoNotShareAreNoAccidents) {
   })) << "eight others have lost a step, too";
 }
 
-// Jobs of 24 steps that lose one, two ... ten percent of them, on all ranks alike.
-TEST(TelemetryGaps, ChanceAloneIsHardlyEverTold) {
+// Jobs of 24 steps that lose one, two ... ten percent of them, equally on all ranks.
+TEST(TelemetryGaps, NoiseAloneIsHardlyEverReported) {
   std::mt19937 random(7);
   int told = 0;
   for (int job = 0; job < 500; ++job) {

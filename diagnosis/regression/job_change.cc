@@ -80,9 +80,9 @@ Typical TypicalOf(std::span<const PatternBatch* const> windows) {
   return typical;
 }
 
-// Chance that the two differ so much where nothing changed. Windows that resemble the one before
-// tell less than their steps do.
-double ChanceOf(const Typical& past, const Typical& since, double floor_ns) {
+// P-value of the rise of the mean (t-test, one-sided). Steps of windows that resemble the window
+// before say less than as many independent ones would.
+double PValueOf(const Typical& past, const Typical& since, double floor_ns) {
   const double freedom = static_cast<double>(past.steps + since.steps - 2);
   const double variance = (past.squares + since.squares) / freedom;
   const double factor = ErrorFactor(since.window_means.size(), CorrelationOf(past.window_means));
@@ -102,7 +102,7 @@ bool IsFaintChange(const Typical& past, const Typical& since, const ChangeOption
   if (since.mean_ns - past.mean_ns < least_share * past.mean_ns) return false;
   if (*std::ranges::min_element(since.window_means) <= *std::ranges::max_element(past.window_means))
     return false;
-  return ChanceOf(past, since, kFloor * past.mean_ns) <= options.step_chance;
+  return PValueOf(past, since, kFloor * past.mean_ns) <= options.step_p_value;
 }
 
 double TypicalStepNs(const PatternBatch& profile) {
@@ -137,7 +137,7 @@ double JobChange::own_excess_ns() const {
   return std::clamp(busy_ns, excess_ns() / kMostAmplified, excess_ns());
 }
 
-double ChanceOfRise(std::span<const double> past, std::span<const double> since) {
+double PValueOfRise(std::span<const double> past, std::span<const double> since) {
   // of what it takes: the clock of a trace and the choice of the median rank
   constexpr double kFloor = 0.001;
   const auto add = [](std::span<const double> values) {
@@ -150,7 +150,7 @@ double ChanceOfRise(std::span<const double> past, std::span<const double> since)
   const Typical after = add(since);
   if (before.steps + after.steps <= 2 || after.mean_ns <= before.mean_ns) return 1;
   if (*std::ranges::min_element(since) <= *std::ranges::max_element(past)) return 1;
-  return ChanceOf(before, after, kFloor * after.mean_ns);
+  return PValueOf(before, after, kFloor * after.mean_ns);
 }
 
 std::optional<JobChange> FindChange(std::span<const PatternBatch> history, const PatternBatch& now,

@@ -21,11 +21,12 @@ struct ChangeOptions {
   // A change of less than that share, seen over many windows:
   double faint_share = 0.01;
   size_t faint_windows = 3;  // before the change, and since
-  // Chances of a healthy job's look: that the steps have become longer, and that any function has.
-  // Both must hold: the first alone says that there is a change, the second that it is this
-  // function's. A month of windows of a minute has 43,000 looks, mostly of the same windows.
-  double step_chance = 1e-4;
-  double function_chance = 1e-6;
+  // False-alarm rates of a look at a healthy job: that the steps have become longer, and that any
+  // function has. Both tests must hold: the first alone says that there is a change, the second
+  // that it is this function's. A month of windows of a minute has 43,000 looks, mostly of the same
+  // windows.
+  double step_p_value = 1e-4;
+  double function_p_value = 1e-6;
   size_t fewest_past = 3;   // windows before a change that has begun within a window,
   size_t fewest_steps = 4;  // and steps since
   // share of the steps that may lie apart from the others: checkpoints, evaluations
@@ -68,9 +69,9 @@ std::optional<JobChange> FindChangeBegunBefore(std::span<const PatternBatch> his
 bool HasRisenSince(const JobChange& change, std::span<const double> past, double begun_ns,
                    double now_ns);
 
-// Chance that what a function takes in windows would rise so much, where nothing changed; 1 where
-// any window since lies among those before.
-double ChanceOfRise(std::span<const double> past, std::span<const double> since);
+// P-value of the rise of what a function takes in windows; 1 where any window since lies among
+// those before.
+double PValueOfRise(std::span<const double> past, std::span<const double> since);
 
 // Some of the newest windows against all earlier ones, step by step: a t-test of the two means, as
 // wide as correlated windows make it, and every window since slower than any before. Steps that lie

@@ -11,7 +11,7 @@
 namespace eroica {
 namespace {
 
-constexpr double kSpreads = 6;         // of the past's logarithms of speed: beyond chance
+constexpr double kSpreads = 6;         // of the past's logarithms of speed: beyond noise
 constexpr double kLeastSpread = 0.02;  // what connections that carry the same differ by
 
 double SpeedOf(const ConnectionPattern& row) {

@@ -22,7 +22,7 @@ struct Reads {
   double waits_ms = 0;  // of every rank for the others, in every step
 };
 
-// A window of four ranks whose steps vary by up to 40 ms, on all of them alike.
+// A window of four ranks whose steps vary by up to 40 ms, by the same amount on all of them.
 TrainingView WindowOfReads(uint32_t index, const Reads& reads) {
   TrainingView job(4);
   job.RunOnAll("forward", 100 - reads.less_forward);

@@ -33,13 +33,13 @@ std::vector<double> PastOf(std::span<const PatternBatch> past, FunctionId functi
   return values;
 }
 
-// Whether the function differs from before beyond chance, whichever of all functions it is.
+// Whether the function has risen beyond noise, corrected for the number of functions.
 bool HasRisen(const JobChange& change, const std::vector<double>& past, FunctionId function,
               const ChangeOptions& options) {
   std::vector<double> since;
   for (const PatternBatch* window : change.since) since.push_back(FunctionNsOf(*window, function));
-  return ChanceOfRise(past, since) * static_cast<double>(change.since.back()->patterns.size()) <=
-         options.function_chance;
+  return PValueOfRise(past, since) * static_cast<double>(change.since.back()->patterns.size()) <=
+         options.function_p_value;
 }
 
 struct Cause {
@@ -69,10 +69,9 @@ bool RunsOnARole(const CrossRankView& view, FunctionId function) {
   return (all > 1 || view.world_size() == 1) && 2 * all >= view.ranks().size();
 }
 
-// Whether sampled stacks of so many ranks may show so much more of a function by chance. Times are
+// Whether noise may make sampled stacks of so many ranks show so much more of a function. Times are
 // of a step.
-bool MayBeChanceOfSamples(const CrossRankView& view, uint64_t ranks, double past_ns,
-                          double now_ns) {
+bool MayBeSamplingNoise(const CrossRankView& view, uint64_t ranks, double past_ns, double now_ns) {
   std::vector<double> samples_ns;
   std::vector<double> steps;
   for (const RankView& rank : view.ranks()) {
@@ -112,7 +111,7 @@ std::optional<Cause> FindCause(const CrossRankView& view, const JobChange& chang
     if (network && past_ns > 0 &&
         IsNetworkAsFast(change.past, *change.since.back(), now_ns / past_ns - 1))
       continue;
-    if (IsSeenInStacks(row) && MayBeChanceOfSamples(view, row.count, past_ns, now_ns)) continue;
+    if (IsSeenInStacks(row) && MayBeSamplingNoise(view, row.count, past_ns, now_ns)) continue;
     const double coverage =
         (now_ns - past_ns) / (network ? change.excess_ns() : change.own_excess_ns());
     if (coverage > best.coverage)
@@ -322,7 +321,7 @@ std::optional<Finding> FindRegression(const CrossRankView& view, const Regressio
       FindNewFunction(view, OfTheseRanks(OfThisSize(view), view.profile()), options.new_function);
   if (!work || !RunsOnARole(view, work->row->function)) return std::nullopt;
   const FunctionPattern& row = *work->row;
-  if (IsSeenInStacks(row) && MayBeChanceOfSamples(view, row.count, work->before_ns, work->now_ns))
+  if (IsSeenInStacks(row) && MayBeSamplingNoise(view, row.count, work->before_ns, work->now_ns))
     return std::nullopt;
   const double coverage = (work->now_ns - work->before_ns) / work->change.excess_ns();
   return Describe(
@@ -404,7 +403,7 @@ void RegressionOperator::Evaluate(const CrossRankView& view, std::vector<Finding
     return;
   }
   const std::optional<UnneededPython> python = FindUnneededPython(view, options_.expectation);
-  if (!python || MayBeChanceOfSamples(view, python->ranks, 0, python->ns)) return;
+  if (!python || MayBeSamplingNoise(view, python->ranks, 0, python->ns)) return;
   if (WasSoBefore(view, *python, options_.expectation))
     findings.push_back(DescribeUnneeded(view, *python, options_.expectation));
 }

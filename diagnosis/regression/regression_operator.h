@@ -1,4 +1,4 @@
-// A job that has become slower than itself, on all ranks alike. Claim, evidence and silence:
+// A job that has become slower than it was, equally on all ranks. Claim, evidence and silence:
 // README.md beside this file.
 #pragma once
 

@@ -1,7 +1,7 @@
-// Python that takes a large part of every step on all ranks alike and is none of what a training
-// step is made of: no comparison of ranks and no past shows it, only what can be expected of a step
-// (EROICA, NSDI'26, section 4.3: a Python function is expected to hold at most 1 % of the critical
-// path).
+// Python that takes a large part of every step, about the same on all ranks, and is none of what a
+// training step is made of: no comparison of ranks and no past shows it, only what can be expected
+// of a step (EROICA, NSDI'26, section 4.3: a Python function is expected to hold at most 1 % of the
+// critical path).
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct ExpectationOptions {
   // of a step. The paper says 0.01 and leaves it to people to sort the list; a finding that no peer
   // and no past confirms must be worth it
   double max_python_share = 0.1;
-  double max_spread = 0.5;  // (most - least) / least over the ranks: "alike"
+  double max_spread = 0.5;  // (most - least) / least over the ranks: "about the same"
   uint32_t min_ranks = 3;   // of a role
   uint32_t min_steps = 3;
 };

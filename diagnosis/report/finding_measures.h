@@ -21,7 +21,7 @@ const Measure* SlowSteps(const Finding& finding);
 // Whether it says so, and that these are half of its steps or fewer.
 bool IsInFewSteps(const Finding& finding);
 
-// By how much a rank is late, in what its peers are late by from chance.
+// By how much a rank is late, in multiples of what noise makes its peers late by.
 inline constexpr std::string_view kExcessOverNoise = "excess_over_noise";
 
 // How often the steps of one window, uneven as they are, make a given rank late by so much

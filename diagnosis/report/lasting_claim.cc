@@ -27,7 +27,7 @@ std::optional<BusyTime> LastingInSteps(const CrossRankView& view, const BusyTime
 void TellLasting(const BusyTime& lasting, Finding& finding) {
   finding.evidence.push_back({std::string(kSlowWindows), "count",
                               static_cast<double>(lasting.slow_steps), 0, 0, lasting.steps});
-  finding.evidence.push_back({"p_value", "probability", lasting.chance, 0, 0, lasting.peers});
+  finding.evidence.push_back({"p_value", "probability", lasting.p_value, 0, 0, lasting.peers});
   finding.explanation +=
       fmt::format(" No window alone shows it: it adds up over {}, of which {} show it.",
                   lasting.steps, lasting.slow_steps);

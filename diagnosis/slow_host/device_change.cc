@@ -145,7 +145,7 @@ double LowerMedian(std::vector<double> values) {
   return *middle;
 }
 
-// By how much values in a row differ by chance: a change that stays is one difference of many.
+// By how much values in a row differ at random: a change that stays is one difference of many.
 double NoiseOf(std::span<const double> values) {
   if (values.size() < 2) return 0;
   std::vector<double> differences;

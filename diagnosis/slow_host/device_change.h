@@ -20,7 +20,7 @@ struct DeviceChange {
   double growth = 0;
   double typical = 0;    // the same of the median call
   double elsewhere = 0;  // by how much other places have changed, up or down
-  // by how much a window differs from the next one by chance: of the typical place, over the past
+  // by how much a window differs from the next one at random: of the typical place, over the past
   double noise = 0;
   // of the SM clock and use, the lesser fall likewise; nothing where it is not sampled
   std::optional<double> clock_growth;

@@ -112,7 +112,7 @@ TEST(SlowHostDevices, PausesThatMissTheOptimizerAreTheDevicesWhereTheHostHasStag
               IsEmpty());
 }
 
-TEST(SlowHostDevices, AllKernelsAlikeAreTheDevicesThoughABusierStageHidesItsClock) {
+TEST(SlowHostDevices, EquallySlowKernelsAreTheDevicesThoughABusierStageHidesItsClock) {
   const std::vector<Finding> findings =
       EvaluateDevices(DeviceJob(Devices({.data = 1.1, .optimizer = 1.1, .clock = 0.98})));
   ASSERT_THAT(findings, SizeIs(1));

@@ -59,8 +59,8 @@ TEST(SharedDevice, WithoutTheClockItIsUndecidedAndSaidOnceAsASlowRank) {
   EXPECT_THAT(findings[0].explanation, HasSubstr("undecided"));
 }
 
-// Two percent of a step: too little for one window, and more than ranks that are alike are off by
-// in all of them.
+// Two percent of a step: too little for one window, and more than ranks with equal devices differ
+// by in all of them.
 TEST(SharedDevice, WhatNoWindowAloneShowsAddsUp) {
   const auto told_after = [](const DeviceRank& odd, int64_t windows) {
     std::vector<RankTimes> past;

@@ -132,12 +132,12 @@ std::string ActionFor(const ComputeGrowth& growth, const RankView& rank) {
   }
 }
 
-// So many longest calls are all the same rank's by chance once in 10^12 windows, whichever of the
+// At random so many longest calls are all the same rank's once in 10^12 windows, whichever of the
 // job's ranks it is.
 double FewestLongestCalls(const CrossRankView& view, const ComputeGrowth& growth) {
-  constexpr double kNoChance = 1e-12;
+  constexpr double kMaxPValue = 1e-12;
   const double ranks = static_cast<double>(view.ranks().size());
-  return std::ceil(std::log(ranks / kNoChance) / std::log1p(static_cast<double>(growth.peers)));
+  return std::ceil(std::log(ranks / kMaxPValue) / std::log1p(static_cast<double>(growth.peers)));
 }
 
 }  // namespace
@@ -153,7 +153,7 @@ std::vector<Measure> GrowthEvidence(const BusyTime& busy, const ComputeGrowth& g
   std::vector<Measure> evidence = {
       {"busy_time_per_step", "ns", busy.busy_ns, busy.peers_busy_ns, 0, busy.steps},
       SlowStepsOf(busy),
-      {std::string(kPValueOfExcess), "probability", busy.chance_watched(), 0, 0,
+      {std::string(kPValueOfExcess), "probability", busy.p_value_watched(), 0, 0,
        busy.watched_steps()},
       {"kernels_longer", "ratio", growth.growth, 0, min_separation * growth.noise, busy.peers},
       {"kernels_with_the_same_growth", "ratio", growth.uniform, 0, 0, busy.peers},

@@ -45,7 +45,7 @@ std::vector<Measure> EvidenceOf(const BusyTime& busy, const CauseFunction& cause
       {std::string(kExcessOverNoise), "ratio", busy.separation(), 1, options.min_separation,
        busy.steps},
       SlowStepsOf(busy),
-      {std::string(kPValueOfExcess), "probability", busy.chance_watched(), 0, 0,
+      {std::string(kPValueOfExcess), "probability", busy.p_value_watched(), 0, 0,
        busy.watched_steps()},
       {"function_time_per_step", "ns", cause.own_ns, cause.peers_ns,
        cause.peers_ns + options.cause.min_coverage * busy.excess_ns, busy.peers},
@@ -111,10 +111,10 @@ bool PeersRunItInTime(const CrossRankView& view, const BusyTime& busy, const Cau
   return 2 * late < busy.peers;
 }
 
-// Whether sampled stacks may show so much more of it by chance. That the rank is late is known
-// already: fewer errors will do than where nothing is, and who waits for the GIL is asked more
-// often than stacks are read.
-bool MayBeChanceOfSamples(const PatternBatch& batch, const CauseFunction& cause) {
+// Whether sampling noise alone may make the stacks show so much more of it. That the rank is late
+// is known already: fewer standard errors will do than where nothing is. Waits for the GIL are
+// sampled more often than stacks are read.
+bool MayBeSamplingNoise(const PatternBatch& batch, const CauseFunction& cause) {
   constexpr double kErrors = 3;
   const auto leaf = std::ranges::find(batch.patterns, cause.leaf, &FunctionPattern::function);
   if (leaf == batch.patterns.end() || !IsSeenInStacks(*leaf) || IsStarvation(cause.name))
@@ -217,7 +217,7 @@ void SlowRankOperator::EvaluateLasting(const CrossRankView& view, const BusyTime
   } else if (const std::optional<CauseFunction> cause =
                  FindCauseFunction(view, busy->rank, busy->excess_ns, options_.cause)) {
     const PatternBatch& batch = *view.ranks()[busy->rank].batch;
-    if (cause->specificity >= options_.min_specificity && !MayBeChanceOfSamples(batch, *cause) &&
+    if (cause->specificity >= options_.min_specificity && !MayBeSamplingNoise(batch, *cause) &&
         !RanOnce(batch, *cause) && IsLateBesideKernels(lasting, *busy, growth))
       findings.push_back(Describe(view, *busy, *cause, true, options_));
   }
@@ -249,7 +249,7 @@ std::optional<CauseFunction> SlowRankOperator::FunctionOf(const CrossRankView& v
     cause = FindOccasionalFunction(view, busy.rank, busy.excess_ns, busy.steps / 2, options_.cause);
   if (cause && PeersRunItInTime(view, busy, *cause)) cause.reset();
   if (!cause) cause = FindCauseFunction(view, busy.rank, busy.excess_ns, options_.cause);
-  if (cause && MayBeChanceOfSamples(*view.ranks()[busy.rank].batch, *cause)) cause.reset();
+  if (cause && MayBeSamplingNoise(*view.ranks()[busy.rank].batch, *cause)) cause.reset();
   return cause;
 }
 

@@ -437,7 +437,7 @@ TEST(SlowRankOperator, WhereRanksExchangeUnequallyMuchTheOptimizerTellsThatItIsN
   EXPECT_THAT(EvaluateDevices(ranks, known), SizeIs(1)) << "no token lengthens it";
 }
 
-TEST(SlowRankOperator, DevicesOfOneKindThatDifferByChanceAreHealthy) {
+TEST(SlowRankOperator, DevicesOfOneKindThatDifferAtRandomAreHealthy) {
   std::vector<DeviceRank> ranks(32);
   for (uint32_t rank = 0; rank < 32; ++rank) {
     const double slower = 1 + 0.01 * ((rank * 7) % 5);

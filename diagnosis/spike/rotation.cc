@@ -56,8 +56,8 @@ class Role {
   }
   size_t size() const { return ranks_.size(); }
 
-  // The most ranks that ran it, and equally often.
-  size_t CountAlike() const {
+  // The largest number of ranks that ran it equally often.
+  size_t CountEquallyOften() const {
     std::map<uint32_t, size_t> ranks;
     size_t most = 0;
     for (const Part& part : parts_) {
@@ -112,7 +112,7 @@ class Role {
 
 struct Line {
   double slope = 0;
-  double chance = 1;  // that there is none
+  double p_value = 1;  // that there is none
 };
 
 // Through the middle of each role.
@@ -128,7 +128,7 @@ Line LineThrough(const std::vector<Role>& roles) {
   for (size_t i = 0; i < x.size(); ++i)
     squares += (y[i] - line.slope * x[i]) * (y[i] - line.slope * x[i]);
   const double error = std::max(1e-6, std::sqrt(squares / freedom / xx));
-  line.chance = StudentTail(line.slope / error, freedom);
+  line.p_value = StudentTail(line.slope / error, freedom);
   return line;
 }
 
@@ -152,15 +152,15 @@ class Candidate {
   std::optional<Rotation> Measure(const RotationOptions& options) {
     if (!SumUp(options)) return std::nullopt;
     const std::vector<Role> roles = Roles();
-    if (roles.empty() || RunAlike(roles)) return std::nullopt;
+    if (roles.empty() || RunEquallyOften(roles)) return std::nullopt;
     const std::vector<size_t> counts = SlowestSteps(roles);
     if (AreAtOnce(counts, options.max_at_once)) return std::nullopt;
     const Line line = LineThrough(roles);
-    if (line.chance > options.max_chance || line.slope < options.min_slope ||
+    if (line.p_value > options.max_p_value || line.slope < options.min_slope ||
         line.slope > options.max_slope)
       return std::nullopt;
     rotation_.slope = line.slope;
-    rotation_.chance = line.chance;
+    rotation_.p_value = line.p_value;
     rotation_.of_one_host = AreOfOneHost();
     rotation_.early = std::accumulate(counts.begin(), counts.begin() + steps_ / 2, size_t{0});
     return rotation_;
@@ -213,14 +213,14 @@ class Candidate {
   }
 
   // What most ranks ran equally often does not rotate.
-  static bool RunAlike(const std::vector<Role>& roles) {
+  static bool RunEquallyOften(const std::vector<Role>& roles) {
     size_t ranks = 0;
-    size_t alike = 0;
+    size_t equally_often = 0;
     for (const Role& role : roles) {
       ranks += role.size();
-      alike += role.CountAlike();
+      equally_often += role.CountEquallyOften();
     }
-    return 2 * alike > ranks;
+    return 2 * equally_often > ranks;
   }
 
   // How many of the ranks that run it are the latest in each step.
@@ -231,10 +231,10 @@ class Candidate {
   }
 
   // Whether more ranks are late in the same step than steps of their own bring together.
-  bool AreAtOnce(const std::vector<size_t>& counts, double max_chance) const {
+  bool AreAtOnce(const std::vector<size_t>& counts, double max_p_value) const {
     const size_t most = *std::ranges::max_element(counts);
     const size_t all = std::accumulate(counts.begin(), counts.end(), size_t{0});
-    return steps_ * BinomialTail(all, most, 1.0 / steps_) <= max_chance;
+    return steps_ * BinomialTail(all, most, 1.0 / steps_) <= max_p_value;
   }
 
   const CrossRankView& view_;

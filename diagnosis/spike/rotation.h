@@ -15,14 +15,14 @@ struct RotationOptions {
   uint32_t min_steps = 3;   // of the window
   size_t min_ranks = 3;     // that run it, none of them with half of the time
   double min_share = 0.01;  // of a step: what they cost at least
-  // chance that the slowest steps of the ranks fall together as they do: below it, they do not take
-  // rotate
+  // p-value of how the slowest steps of the ranks fall together, were each drawn at random: up to
+  // it they do not rotate
   double max_at_once = 0.1;
   // by how much ranks are late for each nanosecond of it: around 1, or it is not this that they are
   // late by
   double min_slope = 0.5;
   double max_slope = 2;
-  double max_chance = 1e-3;  // that ranks are late so much like they run it
+  double max_p_value = 1e-3;  // that ranks are late so much like they run it
 };
 
 // One function of the training threads.
@@ -37,7 +37,7 @@ struct Rotation {
   // a step of the job: what one takes, in so many steps as have one when they come at random
   double cost_ns = 0;
   double slope = 0;
-  double chance = 1;
+  double p_value = 1;
 };
 
 // By name of the function. What more than half of the ranks of a role ran equally often, all roles

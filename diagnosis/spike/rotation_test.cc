@@ -101,7 +101,7 @@ TEST(FindRotations, TwoRanksAreNoRotation) {
   EXPECT_TRUE(RotationsOf(job).empty());
 }
 
-TEST(FindRotations, AreClaimedOfOneWindowWhereChanceIsAsSmallAsOfTwo) {
+TEST(FindRotations, AreClaimedOfOneWindowWhereThePValueIsAsSmallAsOfTwo) {
   const auto windows_for = [](double ms) {
     TrainingView job = RotatingJob(ms);
     job.Finish();

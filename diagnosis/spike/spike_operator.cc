@@ -67,10 +67,11 @@ Finding Describe(const CrossRankView& view, const StepSpike& spike,
 }
 
 // What runs in half of the steps at most because it has begun in this window makes ranks late in
-// the second half alone; where a host is a stage, all peers alike, so that nobody sees it.
+// the second half alone; where a host is a stage, it makes all peers equally late, so that no rank
+// stands out.
 uint32_t WindowsFor(const Rotation& rotation, const SpikeOptions& options) {
   constexpr size_t kQuarter = 4;
-  return rotation.chance <= options.chance_alone && !rotation.of_one_host &&
+  return rotation.p_value <= options.max_p_value_alone && !rotation.of_one_host &&
                  kQuarter * rotation.early >= rotation.ranks
              ? 1
              : options.windows_with_rotation;
@@ -95,7 +96,7 @@ Finding DescribeRotation(const CrossRankView& view, const Rotation& rotation,
       {"function_time_per_slow_step", "ns", rotation.occurrence_ns, 0, 0, rotation.occurrences},
       {"lateness_per_function_time", "ratio", rotation.slope, 0, options.rotation.min_slope,
        rotation.rank_steps},
-      {"p_value", "probability", rotation.chance, 1, options.rotation.max_chance,
+      {"p_value", "probability", rotation.p_value, 1, options.rotation.max_p_value,
        rotation.rank_steps},
       {std::string(kSeenInWindows), "count", 1, 0,
        static_cast<double>(WindowsFor(rotation, options)), 1},
@@ -159,10 +160,11 @@ void DropWhatAllRunAtOnce(const CrossRankView& view, std::vector<NamedSpike>& na
   }
 }
 
-// Where the straggler rotates, all who are late in a function are so in the window's last step by
-// chance in one of steps^(ranks - 1) windows: it begins there, and the next window says on whom.
+// Where the straggler rotates, the slow steps of all ranks that are late in a function are the same
+// step at random in one of steps^(ranks - 1) windows. Where that is the window's last step, what
+// slows them begins there, and the next window says on whom.
 void DropWhatBeginsAtOnce(std::vector<NamedSpike>& named) {
-  constexpr double kChance = 1.0 / 8;
+  constexpr double kMaxPValue = 1.0 / 8;
   struct Ranks {
     uint32_t all = 0;
     uint32_t at_end = 0;  // alone
@@ -178,7 +180,7 @@ void DropWhatBeginsAtOnce(std::vector<NamedSpike>& named) {
     if (!spike.cause) return false;
     const Ranks& ranks = late[spike.cause->name];
     return ranks.all == ranks.at_end &&
-           std::pow(spike.spike.steps, 1 - static_cast<double>(ranks.all)) <= kChance;
+           std::pow(spike.spike.steps, 1 - static_cast<double>(ranks.all)) <= kMaxPValue;
   });
 }
 

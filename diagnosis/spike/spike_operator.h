@@ -14,8 +14,8 @@ struct SpikeOptions {
   StepSpikeOptions steps;
   RotationOptions rotation;
   uint32_t windows_with_rotation = 2;  // of the newest ones, before it is claimed
-  // or one, of a rotation that chance shows as seldom as it shows it in two of four
-  double chance_alone = 3e-6;
+  // or one, of a rotation whose p-value is as small as that of two in four windows
+  double max_p_value_alone = 3e-6;
   CauseOptions cause{.prefer_builtin = true};
 };
 

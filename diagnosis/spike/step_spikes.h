@@ -2,8 +2,9 @@
 // by what the steps of comparable ranks differ by at the same time, since a long sequence is long
 // for all: those of its role, or all ranks without peers together (the stages of a pipeline of
 // single ranks). So ranks that are all slow in a tenth of their steps, each in steps of its own,
-// stand out in these, where their means are alike. Several slow steps in a row until the window's
-// end are no spike of a rank with peers, but what lasts from there on: the next window tells.
+// stand out in these, where their means hardly differ. Several slow steps in a row until the
+// window's end are no spike of a rank with peers, but what lasts from there on: the next window
+// shows it.
 #pragma once
 
 #include <cstdint>

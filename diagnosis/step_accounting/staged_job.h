@@ -11,7 +11,8 @@
 
 namespace eroica {
 
-// Times in milliseconds. Ranks have the steps 0 to steps - 1, all alike until told otherwise.
+// Times in milliseconds. Ranks have the steps 0 to steps - 1, all the same until Set or SetStep
+// changes them.
 class StagedJob {
  public:
   using Stages = std::array<double, kStepStageCount>;  // data, forward, backward, optimizer

@@ -206,7 +206,7 @@ TEST(StepAccount, SomeRanksAloneAreChargedAsAmongAll) {
 }
 
 TEST(VisitSteps, LendsTheRowsOfLineUpStepsWhereAllReportTheSame) {
-  uint32_t alike = 0;
+  uint32_t visited = 0;
   for (uint32_t seed = 0; seed < 300; ++seed) {
     StagedJob job = AnyJob(seed);
     const CrossRankView view = job.View();
@@ -216,7 +216,7 @@ TEST(VisitSteps, LendsTheRowsOfLineUpStepsWhereAllReportTheSame) {
       return true;
     };
     if (!VisitSteps(view, keep)) continue;
-    ++alike;
+    ++visited;
     const std::vector<StepRow> expected = LineUpSteps(view);
     ASSERT_EQ(rows.size(), expected.size()) << "seed " << seed;
     for (size_t i = 0; i < rows.size(); ++i) {
@@ -228,7 +228,7 @@ TEST(VisitSteps, LendsTheRowsOfLineUpStepsWhereAllReportTheSame) {
       EXPECT_EQ(rows[i].stage_ns, expected[i].stage_ns) << "seed " << seed;
     }
   }
-  EXPECT_GT(alike, 50u);
+  EXPECT_GT(visited, 50u);
 }
 
 TEST(VisitSteps, LeavesStepsThatRanksDifferInToLineUpSteps) {

@@ -56,7 +56,7 @@ class StepsSideBySide {
     for (RankIndex rank = 0; rank < view.ranks().size(); ++rank) {
       if (!view.ranks()[rank].has_steps()) continue;
       const std::vector<StepRecord>& steps = view.ranks()[rank].batch->steps;
-      alike_ = alike_ && (row.rank.empty() || steps.size() == count_);
+      same_count_ = same_count_ && (row.rank.empty() || steps.size() == count_);
       count_ = steps.size();
       row.rank.push_back(rank);
       records_.push_back(steps.data());
@@ -70,19 +70,19 @@ class StepsSideBySide {
     }
   }
 
-  size_t count() const { return alike_ ? count_ : 0; }  // of steps
-  bool alike() const { return alike_; }
+  size_t count() const { return same_count_ ? count_ : 0; }  // of steps
+  bool same_count() const { return same_count_; }
 
   // From the given step on. Only those that all ranks report the same, after what they reported
   // before, and as can be: fewer where one is not so.
   std::span<const StepRow> Take(size_t first) {
     constexpr size_t kAhead = 16;  // ranks whose records are asked for while these are read
     const size_t steps = std::min(kTogether, count_ - first);
-    size_t alike = 0;
-    for (; alike < steps; ++alike) {
-      StepRow& row = rows_[alike];
-      const int64_t id = records_.front()[first + alike].id;
-      if (first + alike > 0 && id <= records_.front()[first + alike - 1].id) break;
+    size_t common = 0;
+    for (; common < steps; ++common) {
+      StepRow& row = rows_[common];
+      const int64_t id = records_.front()[first + common].id;
+      if (first + common > 0 && id <= records_.front()[first + common - 1].id) break;
       row.id = id;
       row.marked = true;
     }
@@ -90,9 +90,9 @@ class StepsSideBySide {
       const StepRecord* ahead = records_[std::min(i + kAhead, records_.size() - 1)] + first;
       for (size_t step = 0; step < steps; ++step) Prefetch(&ahead[step].id);
       Prefetch(&ahead[steps - 1].pause);  // a record may lie in two cache lines
-      alike = Put(std::span(records_[i] + first, alike), i);
+      common = Put(std::span(records_[i] + first, common), i);
     }
-    return std::span(rows_).first(alike);
+    return std::span(rows_).first(common);
   }
 
  private:
@@ -114,7 +114,7 @@ class StepsSideBySide {
   std::vector<StepRow> rows_;               // of the same ranks
   std::vector<const StepRecord*> records_;  // of the first step, as StepRow::rank
   size_t count_ = 0;
-  bool alike_ = true;
+  bool same_count_ = true;
 };
 
 }  // namespace
@@ -128,7 +128,7 @@ bool VisitSteps(const CrossRankView& view, const std::function<bool(const StepRo
     }
     if (rows.size() < std::min(StepsSideBySide::kTogether, steps.count() - first)) return false;
   }
-  return steps.alike();
+  return steps.same_count();
 }
 
 std::vector<StepRow> LineUpSteps(const CrossRankView& view) {

@@ -115,7 +115,7 @@ TEST(FindingText, WhatIsOfTheNewestWindowAloneSaysSo) {
 
 TEST(FindingText, LeavesOutWhatIsNotKnown) {
   Finding finding;
-  finding.title = "All ranks are slow alike.";
+  finding.title = "All ranks are equally slow.";
   finding.last_window = 3;
   const std::string text = FindingText(finding);
   for (const char* label :

@@ -54,7 +54,7 @@ TEST_F(StoredFindingsTest, AreInTheOrderInWhichTheyWereFirstSaid) {
   EXPECT_THAT(Read(""), ElementsAre("day:d", "night:b", "night:c", "night:a"));
 }
 
-TEST_F(StoredFindingsTest, OfOneJobAreOfNoOtherThatBeginsAlike) {
+TEST_F(StoredFindingsTest, OfOneJobAreOfNoOtherWithTheSamePrefix) {
   Store("night", "a", 1);
   Store("night2", "b", 1);
   EXPECT_THAT(Read("night"), ElementsAre("night:a"));

@@ -46,7 +46,7 @@ void TrainingThread::Read(int64_t now_ns) {
   }
   const std::optional<ThreadTimes> before = std::exchange(before_, times);
   if (!before) {
-    read_ns_ = told_until_ns_ = second_.begin_ns = now_ns;
+    read_ns_ = reported_until_ns_ = second_.begin_ns = now_ns;
     return;
   }
   const auto ran = Growth(before->on_processor_ns, times->on_processor_ns);
@@ -69,16 +69,18 @@ void TrainingThread::Report(uint64_t ran_ns, uint64_t waited_ns, int64_t now_ns)
     last_second_ = second_;
     second_ = {.begin_ns = now_ns};
   }
-  untold_ns_ += Bounded(waited_ns);
-  if (untold_ns_ >= options_.least_wait_ns) ReportWait(now_ns);
+  unreported_ns_ += Bounded(waited_ns);
+  if (unreported_ns_ >= options_.least_wait_ns) ReportWait(now_ns);
 }
 
 void TrainingThread::ReportWait(int64_t now_ns) {
-  const int64_t start_ns = std::max(told_until_ns_, std::min(read_ns_, now_ns - untold_ns_));
+  const int64_t start_ns =
+      std::max(reported_until_ns_, std::min(read_ns_, now_ns - unreported_ns_));
   const auto length_ns = static_cast<double>(now_ns - start_ns);
-  const double share = std::min(1.0, static_cast<double>(untold_ns_) / length_ns);
-  untold_ns_ = std::min(std::max<int64_t>(untold_ns_ - (now_ns - start_ns), 0), kMostOwedNs);
-  told_until_ns_ = now_ns;
+  const double share = std::min(1.0, static_cast<double>(unreported_ns_) / length_ns);
+  unreported_ns_ =
+      std::min(std::max<int64_t>(unreported_ns_ - (now_ns - start_ns), 0), kMostOwedNs);
+  reported_until_ns_ = now_ns;
   if (!eroica_wants(EROICA_PYTHON)) return;
   // One name on all ranks, or ranks of which some look for competitors would seem to differ.
   const uint32_t waiting = FunctionOf("");

@@ -68,8 +68,8 @@ class TrainingThread {
   std::optional<ThreadTimes> before_;
   bool gone_ = false;  // never opened again: another thread may get its number
   int64_t read_ns_ = 0;
-  int64_t told_until_ns_ = 0;  // no interval begins before
-  int64_t untold_ns_ = 0;
+  int64_t reported_until_ns_ = 0;  // no interval begins before
+  int64_t unreported_ns_ = 0;      // waited
   Share ran_;
   Share waited_;
   Stretch second_;

@@ -74,7 +74,7 @@ class Matcher {
   MatchReport Run() {
     for (RankTrace* trace : traces_) SortIn(*trace);
     MatchPointToPoint();
-    MatchUntold();
+    MatchWithoutGroup();
     for (auto& [key, group] : groups_) MatchGroup(group);
     for (RankTrace* trace : traces_) {
       for (const CollectiveCall& call : trace->collectives) {
@@ -97,7 +97,7 @@ class Matcher {
       } else if (call->group >= 0) {
         AddToGroup(trace, trace.groups[static_cast<size_t>(call->group)], call);
       } else {
-        untold_[RankOf(trace)].push_back(call);
+        without_group_[RankOf(trace)].push_back(call);
       }
     }
   }
@@ -176,8 +176,8 @@ class Matcher {
   // Calls without a group belong to the world's communicator if there is no other that they could
   // belong to, and all ranks made the same ones in the same order. With smaller groups about,
   // agreement shows nothing: ranks that do the same work in different groups agree as well.
-  void MatchUntold() {
-    if (untold_.empty()) return;
+  void MatchWithoutGroup() {
+    if (without_group_.empty()) return;
     if (2 * traces_.size() < world_size_) {
       Warn(
           fmt::format("the traces do not say which process group their collectives belong to, and "
@@ -196,7 +196,7 @@ class Matcher {
       return;
     }
     ProcessGroup world = WorldGroup();
-    for (auto& [rank, calls] : untold_) {
+    for (auto& [rank, calls] : without_group_) {
       for (CollectiveCall* call : calls) AddToGroup(*TraceOf(rank), world, call);
     }
     // A rank without any call disagrees with those that have some.
@@ -327,7 +327,7 @@ class Matcher {
   std::span<RankTrace* const> traces_;
   std::map<GroupKey, Group> groups_;
   std::map<uint32_t, Calls> point_to_point_;  // by rank, in program order
-  std::map<uint32_t, Calls> untold_;
+  std::map<uint32_t, Calls> without_group_;
   MatchReport report_;
 };
 

@@ -97,7 +97,7 @@ TEST_F(RealTraces, DataParallelOverGloo) {
   ExpectAllMeet(report);
   EXPECT_TRUE(sink.First(1).identity.host_only);
   EXPECT_EQ(sink.First(1).identity.host, "vm");
-  // The injected fault is a leaf of the training thread's call stacks, named alike on all ranks.
+  // The injected fault is a leaf of the training thread's call stacks, of one name on all ranks.
   bool found = false;
   for (const SeenInterval& seen : sink.Intervals(1)) {
     if (seen.stack.find("throttled_layer_extra_work") == std::string::npos ||

@@ -22,7 +22,7 @@
 //
 // "All members" are those that reported for the window. A member that reported nothing is named in
 // CollectiveSummary::missing; waits among the others are then a lower bound, and nobody is blamed
-// for the missing member's lateness, as all of them waited for it alike.
+// for the missing member's lateness, as all of them waited for it equally.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>

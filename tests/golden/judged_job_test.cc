@@ -60,7 +60,7 @@ TEST(JudgedJob, EveryMethodOnTheSameJob) {
   const ScoredRun& whole = (*scored)[1];
   EXPECT_EQ(whole.facts.scenario, "slow kernel");
   EXPECT_TRUE(whole.verdict.right());
-  EXPECT_EQ(whole.verdict.truths[0].windows, 1) << "its four steps are all alike";
+  EXPECT_EQ(whole.verdict.truths[0].windows, 1) << "its four steps all agree";
 }
 
 TEST(JudgedJob, AHealthyJobIsSilent) {
@@ -88,7 +88,7 @@ TEST(JobRun, SaysWhatTheTopologySays) {
     EXPECT_EQ(std::count(output->findings.begin(), output->findings.end(),
                          ToJson(one.finding, JsonTimes::kOmit)),
               1);
-    EXPECT_EQ(one.opened_window, one.finding.first_window) << "its steps are all alike";
+    EXPECT_EQ(one.opened_window, one.finding.first_window) << "its steps all agree";
   }
 }
 

@@ -5,7 +5,7 @@
 // smaller ones), the mean duration of a call on each rank that ran it, over the median of these
 // ranks. The one rank and function with the largest ratio is blamed, whatever the function is,
 // where the ratio is at least 1.05 (the factor at which EROICA's trigger calls an iteration slow):
-// below it, all bars look alike.
+// below it, all bars look the same.
 // Source: none; the habit. METHODS 6 calls it the rule that blames victims.
 #pragma once
 

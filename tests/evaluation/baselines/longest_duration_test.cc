@@ -26,7 +26,7 @@ TEST(LongestDurationBaseline, BlamesTheLongestBarAgainstTheMedian) {
   EXPECT_FALSE(findings[0].id.empty());
 }
 
-TEST(LongestDurationBaseline, SilentWhereAllBarsLookAlike) {
+TEST(LongestDurationBaseline, SilentWhereAllBarsLookTheSame) {
   TrainingView job(8);
   for (uint32_t rank = 0; rank < 8; ++rank) job.Run(rank, "gemm", 60 + 0.3 * rank);
   EXPECT_THAT(Ask<LongestDurationBaseline>(job.Finish()), IsEmpty());

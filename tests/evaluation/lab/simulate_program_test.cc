@@ -51,7 +51,7 @@ std::vector<int> Blamed(const std::string& recording) {
   return ranks;
 }
 
-TEST(SimulateProgram, AJobInARecordingIsDiagnosedAtEachLevelAlike) {
+TEST(SimulateProgram, AJobInARecordingIsDiagnosedTheSameAtEachLevel) {
   for (const char* level : {"1", "2"}) {
     const ScratchDirectory folder;
     const std::string recording = folder.path() + "/recording";
@@ -86,7 +86,7 @@ TEST(SimulateProgram, AHostThatSlowsTwoJobsIsSeenToRecur) {
   EXPECT_THAT(one.out, StartsWith("node0000: 1 finding in 1 job")) << one.err;
 }
 
-TEST(SimulateProgram, ChromeTracesAreDiagnosedAlike) {
+TEST(SimulateProgram, ChromeTracesAreDiagnosedTheSame) {
   const ScratchDirectory folder;
   const std::string traces = folder.path() + "/traces";
   const nlohmann::json said = Parsed(RunLab({"simulate", kScenario, "--chrome", traces, "--json"}));

@@ -131,7 +131,7 @@ std::vector<MethodScore> Score(std::span<const ScoredRun> runs) {
     if (index.try_emplace(run.method, scores.size()).second)
       scores.push_back({.method = run.method});
   }
-  // Sums of floating point come out alike whatever run ended first.
+  // Sums of floating point come out the same whatever run ended first.
   std::stable_sort(order.begin(), order.end(), [](const ScoredRun* a, const ScoredRun* b) {
     return std::tie(a->facts.scenario, a->facts.seed) < std::tie(b->facts.scenario, b->facts.seed);
   });

@@ -163,15 +163,15 @@ TEST(Brief, NamesWho) {
 
 TEST(AccuracyPage, SaysBesideAllWhatIsReachedWhereTheTelemetryTells) {
   std::vector<ScoredRun> runs = RunsOfTables();
-  runs[1].facts.scenario = "untold";
+  runs[1].facts.scenario = "hidden";
   const std::string without = "without what nothing in the telemetry tells";
-  EXPECT_THAT(AccuracyMarkdown({.runs = runs, .known = {{"untold", "cannot be told: one host"}}}),
+  EXPECT_THAT(AccuracyMarkdown({.runs = runs, .known = {{"hidden", "cannot be told: one host"}}}),
               HasSubstr(without));
-  EXPECT_THAT(AccuracyMarkdown({.runs = runs, .known = {{"untold", "too small"}}}),
+  EXPECT_THAT(AccuracyMarkdown({.runs = runs, .known = {{"hidden", "too small"}}}),
               Not(HasSubstr(without)));
   const std::string late = "named rightly within 2 windows, the same | 99 % | 50.0 % | 2 faults";
   runs[0].verdict.truths[0].windows = 3;
-  EXPECT_THAT(AccuracyMarkdown({.runs = runs, .known = {{"untold", "cannot be told: one host"}}}),
+  EXPECT_THAT(AccuracyMarkdown({.runs = runs, .known = {{"hidden", "cannot be told: one host"}}}),
               HasSubstr(late));
 }
 

@@ -37,10 +37,11 @@ void Pulse(const FaultMoment& moment, int64_t added_ns, StepEffects& effects) {
     return;
   }
   const int64_t kernel_ns = moment.fault.mean_kernel_ns[moment.stage];
-  const double chance =
+  const double probability =
       moment.fault.severity * static_cast<double>(kernel_ns) / static_cast<double>(added_ns);
-  effects.pulses = {.per_million_kernels = static_cast<uint32_t>(std::min(chance, 1.0) * 1e6 + 0.5),
-                    .duration_ns = added_ns};
+  effects.pulses = {
+      .per_million_kernels = static_cast<uint32_t>(std::min(probability, 1.0) * 1e6 + 0.5),
+      .duration_ns = added_ns};
 }
 
 // One of so many lengths, each twice the one before, all as often.

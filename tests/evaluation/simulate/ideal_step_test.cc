@@ -103,7 +103,7 @@ TEST(IdealStep, EveryCombinationIsWellFormedAndEnds) {
   }
 }
 
-// A job whose stages are alike, and whose time is all in its layers.
+// A job whose stages are all the same, and whose time is all in its layers.
 SimulatedJob EvenJob(uint32_t pipeline, uint32_t virtual_stages, uint32_t micro_batches) {
   SimulatedJob job;
   job.layout = {.pipeline = pipeline, .virtual_stages = virtual_stages};

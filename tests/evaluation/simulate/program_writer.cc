@@ -28,7 +28,7 @@ std::string_view KernelName(GroupKind group, CollectiveOperation operation, uint
                  ? "ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
                  : "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
     default:
-      // all-to-all and point to point alike
+      // both all-to-all and point to point
       return "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)";
   }
 }

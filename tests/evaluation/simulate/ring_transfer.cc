@@ -6,7 +6,7 @@
 
 namespace eroica::simulate {
 
-bool RingLinks::AllAlike() const {
+bool RingLinks::AreUniform() const {
   return std::all_of(segments_.begin(), segments_.end(), [this](const HostSegment& segment) {
     return segment.even && segment.path == kUnit && segment.count == segments_.front().count;
   });

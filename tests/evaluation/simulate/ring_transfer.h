@@ -48,7 +48,7 @@ class RingLinks {
 
   uint32_t rings() const { return fabric_.rings; }
   // Whether no ring is slower than ring 0.
-  bool AllAlike() const;
+  bool AreUniform() const;
   RingCost CostOf(uint32_t ring) const;
 
   template <typename Visit>

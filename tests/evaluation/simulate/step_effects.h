@@ -50,7 +50,7 @@ struct HostInsertion {
 
 // The device pauses or crawls at random moments.
 struct DevicePulses {
-  uint32_t per_million_kernels = 0;  // chance that one strikes a kernel
+  uint32_t per_million_kernels = 0;  // probability that one strikes a kernel
   int64_t duration_ns = 0;           // that it adds
   // of kernels from one to the next, on the mean; 0: per_million_kernels says how many there are
   int64_t period_ns = 0;
@@ -68,8 +68,8 @@ enum class Stop : uint8_t {
 struct StepEffects {
   std::array<Factor, kKernelKindCount> kernel = {kUnit, kUnit, kUnit, kUnit,
                                                  kUnit, kUnit, kUnit};  // on durations
-  Factor host = kUnit;  // on durations of everything on the training thread
-  Factor work = kUnit;  // on the amount of work: sequence length, tokens; kernels and bytes alike
+  Factor host = kUnit;         // on durations of everything on the training thread
+  Factor work = kUnit;         // on the amount of work (sequence length, tokens): kernels and bytes
   Factor expert_work = kUnit;  // the same for expert kernels and their all-to-alls
   // the same for each micro batch, beside `work`; empty: all are equally long
   std::vector<Factor> micro_batches;

@@ -142,11 +142,11 @@ struct RingPlan {
 
 void Ring(const Call& call, const RingPlan& plan) {
   const RingLinks links(call.fabric, call.members, call.transfer.segments);
-  const bool alike = links.AllAlike();
+  const bool uniform = links.AreUniform();
   RingCost cost;
   double total_ns = 0;
   for (uint32_t ring = 0; ring < links.rings(); ++ring) {
-    if (ring == 0 || !alike || call.want_activities) cost = links.CostOf(ring);
+    if (ring == 0 || !uniform || call.want_activities) cost = links.CostOf(ring);
     const double mean_ns =
         (plan.slice_bytes * cost.sum / plan.chunks + cost.latency_ns) / cost.links;
     const double slowest_ns = plan.slice_bytes * cost.slowest;
@@ -166,7 +166,7 @@ void Ring(const Call& call, const RingPlan& plan) {
         AddFlow(call.transfer.flows[link.member], link.receiver, link.resource, bytes,
                 bytes * link.cost);
       });
-    } else if (alike) {
+    } else if (uniform) {
       break;
     }
   }
