@@ -1,9 +1,13 @@
 #include "stream_ops/runtime/changelog_restorer.h"
 
+#include <spdlog/spdlog.h>
+
 namespace eroica {
 namespace {
 
 constexpr size_t kStepRecords = 2'000;
+// Longer than a broker takes to abort the transaction of an owner that has died.
+constexpr std::chrono::seconds kStalledAfter{30};
 
 absl::StatusOr<LogConsumer*> OpenOnce(Log& log, const ConsumerOptions& options,
                                       std::unique_ptr<LogConsumer>* consumer) {
@@ -29,6 +33,7 @@ void ChangelogRestorer::Start(const TopicPartition& input) {
   restores_.erase(input);
   restores_.emplace(input, TaskRestore(&store_, TaskId{stage_, input}));
   assigned_.erase(ChangelogOf(input));
+  seen_.clear();
 }
 
 absl::StatusOr<LogConsumer*> ChangelogRestorer::Reader() { return OpenOnce(log_, {}, &reader_); }
@@ -55,7 +60,7 @@ absl::Status ChangelogRestorer::BeginAll() {
 }
 
 absl::StatusOr<ChangelogRestorer::Restored> ChangelogRestorer::Step(
-    std::chrono::milliseconds timeout) {
+    TimePoint now, std::chrono::milliseconds timeout) {
   if (restores_.empty()) return StopReading();
   if (const absl::Status status = BeginAll(); !status.ok()) return status;
   absl::StatusOr<Restored> restored = FinishComplete();
@@ -71,7 +76,34 @@ absl::StatusOr<ChangelogRestorer::Restored> ChangelogRestorer::Step(
     return status;
   }
   if (const absl::Status status = FollowPositions(); !status.ok()) return status;
+  if (const absl::Status status = ReopenStalledReader(now); !status.ok()) return status;
   return FinishComplete();
+}
+
+absl::Status ChangelogRestorer::ReopenStalledReader(TimePoint now) {
+  std::map<TopicPartition, int64_t> next;
+  for (const auto& [input, restore] : restores_) next[input] = restore.next();
+  if (next != seen_) {
+    seen_ = std::move(next);
+    moved_at_ = now;
+    return absl::OkStatus();
+  }
+  if (now - moved_at_ < kStalledAfter) return absl::OkStatus();
+  moved_at_ = now;
+  for (const auto& [input, restore] : restores_) {
+    if (restore.complete()) continue;
+    const absl::StatusOr<int64_t> committed = CommittedEnd(input.partition);
+    if (!committed.ok()) return committed.status();
+    spdlog::warn("stage={} partition={} restoring stands still at={} committed_end={} end={}: {}",
+                 stage_, input.partition, restore.next(), *committed, restore.end(),
+                 *committed > restore.next()
+                     ? "the changelog is read anew"
+                     : "a transaction is open in the changelog, and the broker does not abort it");
+  }
+  reader_.reset();
+  reading_ = false;
+  assigned_.clear();
+  return absl::OkStatus();
 }
 
 // Where the set of changelogs, or where one of them is read from, is no longer what is assigned.

@@ -4,6 +4,9 @@
 //
 // Exactly once, a former owner may have a transaction open: all of a commit but its end. The new
 // owner waits until it is committed or aborted, by the broker after its time-out at the latest.
+//
+// A reader that gets no further for half a minute is opened anew, and a log line says what it waits
+// for: a client that has stopped fetching a partition would hold its tasks up for ever.
 #pragma once
 
 #include <absl/status/status.h>
@@ -36,10 +39,12 @@ class ChangelogRestorer {
   size_t size() const { return restores_.size(); }
   bool restores(const TopicPartition& input) const { return restores_.contains(input); }
 
-  // Waits for records up to the timeout, takes some, and answers with the tasks that are restored
-  // now. After an error: again. When done: at once, and nothing is fetched from then on.
+  // now: steady. Waits for records up to the timeout, takes some, and answers with the tasks that
+  // are restored now. After an error: again. When done: at once, and nothing is fetched from then
+  // on.
   using Restored = std::vector<std::pair<TopicPartition, ChangelogOwner>>;
-  absl::StatusOr<Restored> Step(std::chrono::milliseconds timeout);
+  using TimePoint = std::chrono::steady_clock::time_point;
+  absl::StatusOr<Restored> Step(TimePoint now, std::chrono::milliseconds timeout);
 
   // What is committed to the changelog of this partition now lies before it.
   absl::StatusOr<int64_t> CommittedEnd(int32_t partition);
@@ -53,6 +58,7 @@ class ChangelogRestorer {
   absl::Status Assign();
   absl::Status Take(const std::vector<ConsumerRecord>& records);
   absl::Status FollowPositions();
+  absl::Status ReopenStalledReader(TimePoint now);
   absl::StatusOr<Restored> StopReading();
   absl::StatusOr<Restored> FinishComplete();
   TopicPartition ChangelogOf(const TopicPartition& input) const {
@@ -70,6 +76,8 @@ class ChangelogRestorer {
   std::map<TopicPartition, int64_t> assigned_;      // changelogs that are read, and from where
   bool reading_ = false;  // whatever was assigned last, something may be fetched still
   uint64_t records_read_ = 0;
+  std::map<TopicPartition, int64_t> seen_;  // next() of each when it last moved
+  TimePoint moved_at_;
 };
 
 }  // namespace eroica

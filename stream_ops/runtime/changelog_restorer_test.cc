@@ -5,6 +5,7 @@
 #include "state_store/in_memory_store.h"
 #include "stream_ops/log/memory_log.h"
 #include "stream_ops/runtime/changelog.h"
+#include "stream_ops/runtime/testing/faulty_log.h"
 
 namespace eroica {
 namespace {
@@ -30,7 +31,7 @@ class ChangelogRestorerTest : public ::testing::Test {
   ChangelogRestorer::Restored StepUntilDone(ChangelogRestorer* restorer) {
     ChangelogRestorer::Restored all;
     while (!restorer->done()) {
-      auto restored = restorer->Step(std::chrono::milliseconds(1));
+      auto restored = restorer->Step(now_, std::chrono::milliseconds(1));
       EXPECT_TRUE(restored.ok()) << restored.status();
       if (!restored.ok()) break;
       for (auto& task : *restored) all.push_back(std::move(task));
@@ -41,6 +42,7 @@ class ChangelogRestorerTest : public ::testing::Test {
   const std::string topic_ = ChangelogTopic("t", "sum");
   MemoryLog log_;
   InMemoryStore store_;
+  ChangelogRestorer::TimePoint now_;
 };
 
 TEST_F(ChangelogRestorerTest, BringsTheStoreUpToTheChangelog) {
@@ -64,7 +66,7 @@ TEST_F(ChangelogRestorerTest, WhatIsRestoredIsFetchedNoLonger) {
   restorer.Start(kInput);
   StepUntilDone(&restorer);
   EXPECT_TRUE(restorer.reading());
-  ASSERT_TRUE(restorer.Step(std::chrono::milliseconds(1)).ok());
+  ASSERT_TRUE(restorer.Step(now_, std::chrono::milliseconds(1)).ok());
   EXPECT_FALSE(restorer.reading());
   EXPECT_EQ(*restorer.CommittedEnd(0), 2);
 
@@ -74,10 +76,29 @@ TEST_F(ChangelogRestorerTest, WhatIsRestoredIsFetchedNoLonger) {
   EXPECT_EQ(*TaskStore(&store_, TaskId{"sum", kInput}.ToString()).Get(Table::kProgress, "a"), "3");
 }
 
+// As a client that has lost its fetch of a partition.
+TEST_F(ChangelogRestorerTest, AReaderThatStandsStillIsOpenedAnew) {
+  Commit("a", "1");
+  testing::FaultyLog faulty(log_);
+  ChangelogRestorer restorer(faulty, store_, "sum", topic_, 0xb);
+  restorer.Start(kInput);
+  const auto step_for = [&](std::chrono::seconds time) {
+    for (const auto end = now_ + time; now_ < end; now_ += std::chrono::seconds(1)) {
+      const auto restored = restorer.Step(now_, std::chrono::milliseconds(1));
+      EXPECT_TRUE(restored.ok()) << restored.status();
+    }
+    return restorer.done();
+  };
+  faulty.consumers_silent = 2;  // that of ends, which is asked for ends alone, and the reader
+  EXPECT_FALSE(step_for(std::chrono::seconds(30)));
+  EXPECT_TRUE(step_for(std::chrono::seconds(3)));
+  EXPECT_EQ(*TaskStore(&store_, TaskId{"sum", kInput}.ToString()).Get(Table::kProgress, "a"), "1");
+}
+
 TEST_F(ChangelogRestorerTest, AMissingChangelogIsAnErrorThatMayBeTriedAgain) {
   ChangelogRestorer restorer(log_, store_, "align", ChangelogTopic("t", "align"), 0xb);
   restorer.Start({"t.collectives", 0});
-  EXPECT_EQ(restorer.Step(std::chrono::milliseconds(1)).status().code(),
+  EXPECT_EQ(restorer.Step(now_, std::chrono::milliseconds(1)).status().code(),
             absl::StatusCode::kNotFound);
   ASSERT_TRUE(
       log_.admin().CreateTopic({.name = ChangelogTopic("t", "align"), .partitions = 1}).ok());

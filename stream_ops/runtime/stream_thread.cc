@@ -145,7 +145,7 @@ absl::Status StreamThread::HearRebalances() {
 absl::Status StreamThread::Restore(TimePoint now) {
   if (!restorer_) return absl::OkStatus();
   probe_.tasks_restoring = restorer_->size();
-  absl::StatusOr<ChangelogRestorer::Restored> restored = restorer_->Step(kRestorePollTimeout);
+  absl::StatusOr<ChangelogRestorer::Restored> restored = restorer_->Step(now, kRestorePollTimeout);
   if (!restored.ok()) return restored.status();
   probe_.changelog_records_read = restorer_->records_read();
   absl::Status status;

@@ -43,6 +43,7 @@ class TaskRestore {
   bool begun() const { return end_ >= 0; }
   // The offset that is read next. Goes back to 0 when the whole changelog turns out to be needed.
   int64_t next() const { return next_; }
+  int64_t end() const { return end_; }  // -1 before Begin
   bool complete() const { return begun() && next_ >= end_; }
 
   // In the order of offsets, from next() on.

@@ -9,7 +9,9 @@ namespace eroica::testing {
 class FaultyLog::Consumer final : public ForwardingConsumer {
  public:
   Consumer(FaultyLog& log, std::unique_ptr<LogConsumer> inner)
-      : ForwardingConsumer(std::move(inner)), log_(log) {}
+      : ForwardingConsumer(std::move(inner)),
+        log_(log),
+        is_silent_(TakeOne(&log.consumers_silent)) {}
 
   absl::Status Subscribe(std::vector<std::string> topics, RebalanceListener* listener) override {
     listener_ = listener;
@@ -24,7 +26,7 @@ class FaultyLog::Consumer final : public ForwardingConsumer {
       const auto script = std::exchange(log_.at_next_poll, {});
       for (const auto& action : script) action(*listener_, out);
     }
-    return ForwardingConsumer::Poll(timeout, max_records, out);
+    return is_silent_ ? absl::OkStatus() : ForwardingConsumer::Poll(timeout, max_records, out);
   }
   absl::Status Seek(const TopicPartition& partition, int64_t offset) override {
     if (TakeOne(&log_.seeks_unavailable)) return absl::UnavailableError("broker away");
@@ -38,6 +40,7 @@ class FaultyLog::Consumer final : public ForwardingConsumer {
 
  private:
   FaultyLog& log_;
+  const bool is_silent_;
   RebalanceListener* listener_ = nullptr;
 };
 

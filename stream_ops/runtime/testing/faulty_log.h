@@ -27,7 +27,8 @@ class FaultyLog : public Log {
   int consumers_unavailable = 0;
   int memberships_in_doubt = 0;  // kUnavailable
   int seeks_unavailable = 0;
-  absl::Status poll_error;  // while not ok: of every poll
+  absl::Status poll_error;   // while not ok: of every poll
+  int consumers_silent = 0;  // so many that are opened next never answer a record, nor an error
   // Appends of larger records are refused; said by the producer, unless it does not know.
   size_t record_bytes_max = std::numeric_limits<size_t>::max();
   bool limit_known = true;
