@@ -143,6 +143,13 @@ class NodesUnderFault : public ::testing::TestWithParam<Guarantee> {
   void StartNodes(bool lasting_names = true) {
     for (int node = 0; node < kNodes; ++node) nodes_.push_back(StartNode(node, lasting_names));
   }
+  bool AllRun() const {
+    return Await([&] {
+      return std::ranges::all_of(nodes_, [](const auto& node) {
+        return node->ErrSoFar().find("node: running") != std::string::npos;
+      });
+    });
+  }
   void StartFeeding(milliseconds duration) {
     feeder_ = std::jthread([this, duration] { jobs_.Feed(*log_, prefix_, duration); });
   }
@@ -213,6 +220,7 @@ TEST_P(NodesUnderFault, TheBrokerIsKilledThreeTimes) {
   ASSERT_FALSE(broker.address().empty());
   Use(broker.address());
   StartNodes();
+  ASSERT_TRUE(AllRun());  // one that finds no broker at its start ends
   StartFeeding(seconds(12));
   for (int kill = 0; kill < 3; ++kill) {
     Pause(1'000, 3'000);
