@@ -19,6 +19,8 @@ namespace {
 // While the caller wants no records, rebalances are still heard; up to this many records are kept
 // for later then.
 constexpr size_t kPendingLimit = 1'000;
+// What the group has committed, asked for in the middle of a rebalance: who reads is held up.
+constexpr std::chrono::milliseconds kCommittedTimeout{2'000};
 // A probe of a cluster that did not answer.
 constexpr std::chrono::milliseconds kProbeTimeout{500};
 constexpr std::chrono::milliseconds kNoWait{0};
@@ -182,7 +184,7 @@ void KafkaConsumer::OnRebalance(rd_kafka_resp_err_t what,
 // partition begins with the oldest record.
 void KafkaConsumer::ReadCommitted(rd_kafka_topic_partition_list_t* partitions) {
   const auto error =
-      rd_kafka_committed(handle_.get(), partitions, ToKafkaTimeout(request_timeout_));
+      rd_kafka_committed(handle_.get(), partitions, ToKafkaTimeout(kCommittedTimeout));
   const bool known = error == RD_KAFKA_RESP_ERR_NO_ERROR;
   if (!known)
     spdlog::warn("kafka: committed offsets are not known yet group={} error={}", group_,
