@@ -40,10 +40,9 @@ void TopicFollower::Run(const std::stop_token& stop) {
     if (absl::IsNotFound(status) && calls_.missing) calls_.missing();
     if (!std::exchange(said, true))
       spdlog::warn(
-          "{}: the topic cannot be read, it is tried again (`eroica topics create` makes what is "
-          "missing) "
-          "topic={} error=\"{}\"",
-          name_, topic_, status.ToString());
+          "{}: the topic cannot be read, it is tried again{} topic={} error=\"{}\"", name_,
+          absl::IsNotFound(status) ? " (`eroica topics create` makes what is missing)" : "", topic_,
+          status.ToString());
     std::unique_lock lock(mutex);
     wake.wait_for(lock, stop, kRetryAfter, [] { return false; });
   }
