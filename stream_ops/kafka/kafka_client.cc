@@ -320,6 +320,11 @@ bool KafkaAnswers(rd_kafka_t* handle, std::chrono::milliseconds timeout, KafkaEv
   return true;
 }
 
+bool IsCooperative(rd_kafka_t* handle) {
+  const char* const protocol = rd_kafka_rebalance_protocol(handle);
+  return protocol != nullptr && std::string_view(protocol) == "COOPERATIVE";
+}
+
 int64_t KafkaNumber(rd_kafka_t* handle, const char* property) {
   std::array<char, 32> text{};
   size_t size = text.size();

@@ -90,6 +90,9 @@ absl::StatusOr<KafkaTopicState> DescribeKafkaTopic(rd_kafka_t* handle, const std
 // Whether any broker answers within the timeout.
 bool KafkaAnswers(rd_kafka_t* handle, std::chrono::milliseconds timeout, KafkaEvents& events);
 
+// Whether the group hands partitions over one by one. False, too, where librdkafka does not say: of
+// a client without a group, and of a consumer that is being closed.
+bool IsCooperative(rd_kafka_t* handle);
 // What librdkafka took for a property that is a number.
 int64_t KafkaNumber(rd_kafka_t* handle, const char* property);
 

@@ -152,8 +152,7 @@ absl::Status KafkaConsumer::AssignAll(const std::map<std::string, int32_t>& part
 // or unassign of its kind.
 void KafkaConsumer::OnRebalance(rd_kafka_resp_err_t what,
                                 rd_kafka_topic_partition_list_t* partitions) {
-  const bool cooperative =
-      std::string_view(rd_kafka_rebalance_protocol(handle_.get())) == "COOPERATIVE";
+  const bool cooperative = IsCooperative(handle_.get());
   KafkaError error;
   spdlog::info("kafka: group={} {} {}", group_,
                what == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS ? "assigned" : "revoked",
@@ -294,7 +293,7 @@ absl::Status KafkaConsumer::Reassign(const TopicPartition& partition, int64_t of
   positions_[partition] = offset;
   const KafkaPartitionList one = MakePartitionList();
   AddPartition(one, partition, offset);
-  if (std::string_view(rd_kafka_rebalance_protocol(handle_.get())) == "COOPERATIVE") {
+  if (IsCooperative(handle_.get())) {
     DropPending(partition);
     KafkaError error(rd_kafka_incremental_unassign(handle_.get(), one.get()));
     if (error == nullptr) error.reset(rd_kafka_incremental_assign(handle_.get(), one.get()));

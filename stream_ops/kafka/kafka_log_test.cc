@@ -9,6 +9,8 @@
 #include <chrono>
 #include <string>
 
+#include "stream_ops/kafka/kafka_client.h"
+
 namespace eroica {
 namespace {
 
@@ -26,6 +28,15 @@ absl::Status OpenWith(const std::string& name, const std::string& value) {
   KafkaOptions options = NobodyListens();
   options.properties[name] = value;
   return KafkaLog::Open(options).status();
+}
+
+// As of a consumer that is being closed: librdkafka answers no protocol at all.
+TEST(KafkaClient, OfWhatHasNoGroupNothingIsCooperative) {
+  KafkaEvents events("127.0.0.1:1");
+  const auto handle = MakeKafkaHandle(NobodyListens(), KafkaRole::kProducer, {}, &events);
+  ASSERT_TRUE(handle.ok()) << handle.status();
+  ASSERT_EQ(rd_kafka_rebalance_protocol(handle->get()), nullptr);
+  EXPECT_FALSE(IsCooperative(handle->get()));
 }
 
 TEST(KafkaOptions, AnUnknownPropertyIsNamed) {
