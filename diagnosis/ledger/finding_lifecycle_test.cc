@@ -303,7 +303,7 @@ TEST(FindingLifecycle, RanksOfASlowHostArePartOfItInAllWindows) {
   EXPECT_EQ(published[0].state, FindingState::kUpdated);
 }
 
-// Power and heat are a host's: its devices throttle by turns.
+// Power and heat are a host's: its devices throttle in rotation.
 TEST(FindingLifecycle, DevicesOfOneHostThatAreSlowInTheSameWayAreOneFault) {
   const auto findings_of = [](const std::string& other_host, const std::string& function,
                               std::string_view subkind = "function") {
@@ -462,7 +462,7 @@ TEST(FindingLifecycle, TheSameRanksInMostStepsOfTwoWindowsTakeNoTurns) {
     on_all.lost_gpu_seconds_per_hour = 0.1 * 3600 * 8;
     lifecycle.Observe(1, {on_all});
     EXPECT_THAT(lifecycle.Observe(2, {slow(2, 8)}), IsEmpty());
-    EXPECT_THAT(lifecycle.Observe(3, {slow(3, 4)}), IsEmpty()) << "by turns";
+    EXPECT_THAT(lifecycle.Observe(3, {slow(3, 4)}), IsEmpty()) << "in rotation";
     EXPECT_THAT(lifecycle.Observe(4, {slow(4, 8)}), IsEmpty());
     EXPECT_THAT(lifecycle.Observe(5, {slow(5, 8)}), SizeIs(takes_turns ? 1 : 0))
         << "what slows all may slow some more";

@@ -37,7 +37,7 @@ struct HotSpot {
   bool source_cleared = false;       // kLink: the source sends to others at full speed
   bool destination_cleared = false;  // kLink: the destination receives from others at full speed
   uint32_t other_hosts = 0;          // kPath: on the other side
-  // kRank: times as long as its likes' that its copies between host and device take, where that
+  // kRank: times as long as its peers' that its copies between host and device take, where that
   // decided
   double copies = 0;
   std::vector<const LinkCell*> cells;  // hot, worst first
@@ -52,7 +52,7 @@ struct HotSpotOptions {
   double whole = 0.7;
 };
 
-// Slower than its likes, by more than noise explains.
+// Slower than its peers, by more than noise explains.
 bool IsSlow(const LinkCell& cell, const HotSpotOptions& options);
 
 // window_ns: time that the steps of the window took. Pointers into cells. Most time lost first.

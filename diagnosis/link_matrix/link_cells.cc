@@ -169,7 +169,7 @@ class SmallHosts {
   size_t most_ = 0;
 };
 
-// Ranks that reach their host's others over PCIe only, while their likes take NVLink.
+// Ranks that reach their host's others over PCIe only, while their peers take NVLink.
 class Detours {
  public:
   Detours(const CrossRankView& view, std::span<const LinkCell> cells) : view_(view) {

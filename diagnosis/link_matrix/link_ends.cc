@@ -9,9 +9,9 @@
 namespace eroica {
 namespace {
 
-// A rank that copies more than its likes by so much does so for a reason.
+// A rank that copies more than its peers by so much does so for a reason.
 constexpr double kMuchLonger = 1.5;
-constexpr size_t kFewestLikes = 3;
+constexpr size_t kFewestPeers = 3;
 // Copies between host and device, by class: of most ranks they are too short for a row of their
 // own.
 double CopyNsOf(const PatternBatch& batch) {
@@ -69,16 +69,16 @@ void LinkEnds::FindSlowWithThird(std::span<const LinkCell> cells) {
 }
 
 double LinkEnds::CopiesOf(RankIndex rank) const {
-  std::vector<double> likes;
+  std::vector<double> peers;
   for (RankIndex other = 0; other < copies_.size(); ++other) {
     if (other != rank && roles_[other] == roles_[rank] && copies_[other] > 0)
-      likes.push_back(std::log(copies_[other]));
+      peers.push_back(std::log(copies_[other]));
   }
-  if (likes.size() < kFewestLikes || copies_[rank] <= 0) return 0;
-  const MedianAndMad typical = TakeMedianAndMad(std::span(likes));
+  if (peers.size() < kFewestPeers || copies_[rank] <= 0) return 0;
+  const MedianAndMad typical = TakeMedianAndMad(std::span(peers));
   const double beyond = std::log(copies_[rank]) - typical.median;
-  const double spread = std::max(typical.mad, likes.size() < kFewSpeeds ? kFewSpread : 0.0);
-  return beyond >= std::log(kMuchLonger) && beyond >= SpreadsBeyondNoise(likes.size()) * spread
+  const double spread = std::max(typical.mad, peers.size() < kFewSpeeds ? kFewSpread : 0.0);
+  return beyond >= std::log(kMuchLonger) && beyond >= SpreadsBeyondNoise(peers.size()) * spread
              ? std::exp(beyond)
              : 0;
 }

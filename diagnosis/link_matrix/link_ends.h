@@ -31,7 +31,7 @@ class LinkEnds {
 
   std::vector<double> copies_;   // a step, ns, by rank
   std::vector<uint32_t> roles_;  // of each rank
-  // whether what has no likes is much slower than whatever else the port at the other end moves
+  // whether what has no peers is much slower than whatever else the port at the other end moves
   std::vector<bool> slow_with_third_;
   std::vector<bool> slow_inside_;  // whether what the rank exchanges within its host is slow
 };

@@ -13,7 +13,7 @@
 namespace eroica {
 namespace {
 
-// Each connection is slower than its likes by six spreads and more, in all that it carried in the
+// Each connection is slower than its peers by six spreads and more, in all that it carried in the
 // window: a single one may have been busy for a while, but two of one place at once are no
 // coincidence, however few the steps. The connections of a path between two hosts do not count as
 // several: all that goes over it is slow together, as in the window in which a job changes its

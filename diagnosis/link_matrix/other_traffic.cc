@@ -50,7 +50,7 @@ class Kind {
   double fastest_ = 0;
 };
 
-// Ranks that send or receive something slowly, against its likes.
+// Ranks that send or receive something slowly, compared with its peers.
 std::set<RankIndex> RanksWithSlowTraffic(std::span<const LinkCell> cells) {
   std::set<RankIndex> ranks;
   for (const LinkCell& cell : cells) {

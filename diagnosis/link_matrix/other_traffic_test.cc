@@ -114,7 +114,7 @@ TEST(OtherTraffic, IsSilentWhereChannelsAreNotKnown) {
   EXPECT_THAT(Pipeline(20).ForgetChannels().Evaluate(), IsEmpty());
 }
 
-// Embeddings go the same slow way, all of them, so that each is as fast as its likes: they do not
+// Embeddings go the same slow way, all of them, so that each is as fast as its peers: they do not
 // say that the way is well.
 TEST(OtherTraffic, WhatOnlyHostsOnASlowPathExchangeIsNoSignThatItIsWell) {
   const std::vector<Finding> findings = Pipeline(0.5 * kNic, 2, 0.5 * kNic).Evaluate();

@@ -102,7 +102,7 @@ std::string_view CallerOf(const FunctionPattern& pattern) {
 // strikes below whatever frame runs.)
 bool IsCalledFromAnywhere(const CrossRankView& view, RankIndex rank, std::string_view leaf) {
   constexpr size_t kFewestRanks = 3;  // two ranks may have two faults
-  // of what the rank takes: by turns, others have a stroke where it has a few
+  // of what the rank takes: in rotation, others have a stroke where it has a few
   constexpr double kSmallPart = 1.0 / 8;
   constexpr double kOnePlace = 0.9;
   std::vector<const FunctionColumn*> columns;  // one a caller and stack

@@ -69,7 +69,7 @@ TEST(SlowHostDevices, NamesTheHostWhoseDevicesPause) {
   EXPECT_THAT(findings[0].explanation, HasSubstr("pause now and then"));
 }
 
-// Three of eight pause by turns, and stages wait for each other most of the time: their mean is
+// Three of eight pause in rotation, and stages wait for each other most of the time: their mean is
 // little of a step, and all wait for the slowest of them.
 TEST(SlowHostDevices, DevicesThatPauseByTurnsCostWhatTheSlowestDoes) {
   const auto waiting = [](int64_t ms) {

@@ -233,7 +233,7 @@ bool SlowHostOperator::HasSlowed(const HostRanks& ranks, const DeviceChange& cha
 
 bool SlowHostOperator::IsSlow(const CrossRankView& view, const HostRanks& host,
                               const HostDevices& devices) const {
-  // Devices that pause by turns cost what the slowest of them costs, not their mean.
+  // Devices that pause in rotation cost what the slowest of them costs, not their mean.
   if (devices.growth < options_.min_separation * devices.noise ||
       devices.slowest_ns < options_.min_growth * host.step_ns)
     return false;

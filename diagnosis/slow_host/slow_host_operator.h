@@ -1,6 +1,6 @@
 // Names a host that is slow as a whole, in ways that the comparison of its ranks with their peers
-// cannot tell: its ranks are all of a pipeline stage, half of a role, or slow by turns. And a rank
-// that has no peers. Claim, evidence and silence: README.md beside this file.
+// cannot show: its ranks are all of a pipeline stage, half of a role, or slow in rotation. Names a
+// rank without peers as well. Claim, evidence and silence: README.md beside this file.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,8 @@ struct SlowHostOptions {
   double min_separation = 6;  // growth over what ranks elsewhere differ by
   // of the growth, that what works on parameters shows where the device is slow
   double min_of_parameters = 0.5;
-  uint32_t fewest_pausing = 3;  // of its ranks, that show half of it: by turns, as power limits do
+  // of its ranks, that show half of it: power limits make devices pause in rotation
+  uint32_t fewest_pausing = 3;
   double min_ranks = 0.5;       // of the host that show half of it: one slow device is no slow host
   double min_ranks_seen = 0.5;  // of the world
 };

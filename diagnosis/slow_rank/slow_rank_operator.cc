@@ -241,7 +241,7 @@ bool SlowRankOperator::IsUnevenWork(const ComputeGrowth& growth) {
   return *growth.parameter_growth <= most && *growth.clock_growth >= -most;
 }
 
-// What shows in half of the steps or fewer may be what all ranks run now and then, by turns.
+// What shows in half of the steps or fewer may be what all ranks run now and then, in rotation.
 std::optional<CauseFunction> SlowRankOperator::FunctionOf(const CrossRankView& view,
                                                           const BusyTime& busy) const {
   std::optional<CauseFunction> cause;

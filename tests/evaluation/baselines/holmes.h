@@ -6,8 +6,8 @@
 //    There are no labels, and one window is all the history that a view holds (a fault that lasts
 //    is not irregular against it), so this stands in its place, to Holmes' favour: an operator (a
 //    member on a communicator, or a receive from a peer) is abnormal where its mean duration is
-//    over the shortest one of its likes and the difference makes an iteration at least delta = 1.04
-//    times as long (below that, the paper says, jitter hides the signal). Its likes are those on
+//    over the shortest one of its peers and the difference makes an iteration at least delta = 1.04
+//    times as long (below that, the paper says, jitter hides the signal). Its peers are those on
 //    communicators of equally many members and as large messages (to a factor of two), and receives
 //    between equal positions of the pipeline (roles). No iteration is passed over.
 // 2. Collectives: all members abnormal, the communication is the source; one normal and all others

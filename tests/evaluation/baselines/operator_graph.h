@@ -11,7 +11,7 @@
 namespace eroica {
 
 // A collective communicator. prolonged_ns: by member, time an iteration over the shortest mean
-// duration of the likes; 0 where the member is normal.
+// duration of the peers; 0 where the member is normal.
 struct CollectiveNode {
   const CollectiveSummary* summary = nullptr;
   std::vector<double> prolonged_ns;
