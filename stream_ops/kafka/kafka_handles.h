@@ -20,10 +20,13 @@ using KafkaOwned = std::unique_ptr<T, KafkaDeleter<Destroy>>;
 
 using KafkaConf = KafkaOwned<rd_kafka_conf_t, rd_kafka_conf_destroy>;
 using KafkaHandle = KafkaOwned<rd_kafka_t, rd_kafka_destroy>;
-// A client with a group's name that is no member: it takes leave of nobody.
-using KafkaNonMember = KafkaOwned<rd_kafka_t, [](rd_kafka_t* client) {
-  rd_kafka_destroy_flags(client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
-}>;
+struct KafkaNonMemberDeleter {
+  void operator()(rd_kafka_t* client) const {
+    rd_kafka_destroy_flags(client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+  }
+};
+// A client with a group's name that is no member: it has no group to leave.
+using KafkaNonMember = std::unique_ptr<rd_kafka_t, KafkaNonMemberDeleter>;
 using KafkaQueue = KafkaOwned<rd_kafka_queue_t, rd_kafka_queue_destroy>;
 using KafkaEvent = KafkaOwned<rd_kafka_event_t, rd_kafka_event_destroy>;
 using KafkaMessage = KafkaOwned<rd_kafka_message_t, rd_kafka_message_destroy>;
