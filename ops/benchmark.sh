@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 ops/install_dependencies.sh --tests >&2
-ops/build.sh release >&2
+ops/build.sh release benchmarks >&2
 programs=build/release/tests/benchmarks
 
 broker=build/release/benchmark-kafka

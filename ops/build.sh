@@ -43,8 +43,12 @@ show_progress() {
   if [ -t 1 ] && [ "$all" -gt 0 ]; then echo; fi
 }
 
+# Paths below the root are relative for ccache: what one clone has compiled serves the next one.
 launcher=()
-if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+if command -v ccache >/dev/null; then
+  launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  export CCACHE_BASEDIR=$PWD
+fi
 echo "building ($preset)"
 cmake --preset "$preset" ${launcher[@]+"${launcher[@]}"} >"$log" 2>&1 || fail
 

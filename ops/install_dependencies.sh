@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what Eroica needs from Debian 12. This is the one list of packages. Where all are there it does nothing and touches no network.
 #   ops/install_dependencies.sh               to build and run eroica and its demo
-#   ops/install_dependencies.sh --tests       and to run every test (a real Kafka broker: Java and Maven; its certificates; subscribers; Debian packages, manifests)
-#   ops/install_dependencies.sh --developer   and to work on it (clang, clang-tidy, clang-format, ccache)
+#   ops/install_dependencies.sh --tests       and to run every test (a real Kafka broker: Java and Maven; its certificates; subscribers; Debian packages, manifests; ccache, mold)
+#   ops/install_dependencies.sh --developer   and to work on it (clang, clang-tidy, clang-format)
 set -euo pipefail
 
 packages=(
@@ -40,6 +40,7 @@ packages=(
   zlib1g-dev
 )
 test_packages=(
+  ccache
   chromium
   debootstrap
   dpkg-dev
@@ -49,6 +50,7 @@ test_packages=(
   kcat
   man-db
   maven
+  mold
   openjdk-17-jre-headless
   openssl
   podman
@@ -63,7 +65,6 @@ test_packages=(
   zsh
 )
 developer_packages=(
-  ccache
   clang
   clang-format
   clang-tidy

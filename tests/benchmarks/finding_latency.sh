@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # How long after a window's end its finding is on the topic: one rank of 64 has a slow GPU, in real
-# time, through a real broker and one node. Needs a build (ops/build.sh release).
+# time, through a real broker and one node. Needs a build (ops/build.sh release eroica eroica-lab benchmarks).
 #   tests/benchmarks/finding_latency.sh [SECONDS]        default: 300
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
