@@ -1,12 +1,10 @@
 #include "state_store/in_memory_store.h"
 
-#include <mutex>
-
 namespace eroica {
 
 absl::StatusOr<std::optional<std::string>> InMemoryStore::Get(Table table,
                                                               std::string_view key) const {
-  const std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   const Rows& rows = RowsOf(table);
   const auto row = rows.find(key);
   if (row == rows.end()) return std::optional<std::string>();
@@ -14,7 +12,7 @@ absl::StatusOr<std::optional<std::string>> InMemoryStore::Get(Table table,
 }
 
 absl::Status InMemoryStore::Scan(Table table, std::string_view prefix, const Visitor& visit) const {
-  const std::shared_lock lock(mutex_);
+  const ReaderLock lock(mutex_);
   const Rows& rows = RowsOf(table);
   for (auto row = rows.lower_bound(prefix); row != rows.end() && row->first.starts_with(prefix);
        ++row) {
@@ -24,7 +22,7 @@ absl::Status InMemoryStore::Scan(Table table, std::string_view prefix, const Vis
 }
 
 absl::Status InMemoryStore::Write(const StateChanges& changes) {
-  const std::lock_guard lock(mutex_);
+  const WriterLock lock(mutex_);
   for (const StateChanges::Change& change : changes.changes()) {
     Rows& rows = RowsOf(change.table);
     switch (change.kind) {

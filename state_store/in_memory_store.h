@@ -4,10 +4,10 @@
 #include <array>
 #include <functional>
 #include <map>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 
+#include "schemas/mutex.h"
 #include "state_store/state_store.h"
 
 namespace eroica {
@@ -21,12 +21,16 @@ class InMemoryStore : public StateStore {
  private:
   using Rows = std::map<std::string, std::string, std::less<>>;
 
-  Rows& RowsOf(Table table) { return tables_.at(static_cast<size_t>(table)); }
-  const Rows& RowsOf(Table table) const { return tables_.at(static_cast<size_t>(table)); }
+  Rows& RowsOf(Table table) EROICA_REQUIRES(mutex_) {
+    return tables_.at(static_cast<size_t>(table));
+  }
+  const Rows& RowsOf(Table table) const EROICA_REQUIRES_SHARED(mutex_) {
+    return tables_.at(static_cast<size_t>(table));
+  }
   static void EraseRange(std::string_view begin, std::string_view end, Rows* rows);
 
-  mutable std::shared_mutex mutex_;  // guards the tables
-  std::array<Rows, kTableCount> tables_;
+  mutable SharedMutex mutex_;
+  std::array<Rows, kTableCount> tables_ EROICA_GUARDED_BY(mutex_);
 };
 
 }  // namespace eroica

@@ -16,14 +16,14 @@ std::string_view CommonPrefix(std::string_view a, std::string_view b) {
 
 absl::StatusOr<std::optional<std::string>> StagedStore::Get(Table table,
                                                             std::string_view key) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Rows& rows = RowsOf(table);
   const auto row = rows.find(key);
   return row == rows.end() ? store_->Get(table, key) : row->second;
 }
 
 absl::Status StagedStore::Scan(Table table, std::string_view prefix, const Visitor& visit) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Rows& rows = RowsOf(table);
   auto staged = rows.lower_bound(prefix);
   const auto more = [&] { return staged != rows.end() && staged->first.starts_with(prefix); };
@@ -48,7 +48,7 @@ absl::Status StagedStore::Scan(Table table, std::string_view prefix, const Visit
 }
 
 absl::Status StagedStore::Write(const StateChanges& changes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const StateChanges::Change& change : changes.changes()) {
     switch (change.kind) {
       case StateChanges::Change::Kind::kPut:
@@ -84,7 +84,7 @@ absl::Status StagedStore::StageRange(const StateChanges::Change& range) {
 }
 
 absl::Status StagedStore::Flush() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   StateChanges changes;
   for (int i = 0; i < kTableCount; ++i) {
     const auto table = static_cast<Table>(i);

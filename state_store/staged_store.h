@@ -8,11 +8,11 @@
 #include <array>
 #include <cstddef>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "schemas/mutex.h"
 #include "state_store/state_store.h"
 
 namespace eroica {
@@ -34,13 +34,17 @@ class StagedStore final : public StateStore {
   // Nothing: the key is deleted.
   using Rows = std::map<std::string, std::optional<std::string>, std::less<>>;
 
-  Rows& RowsOf(Table table) { return tables_.at(static_cast<size_t>(table)); }
-  const Rows& RowsOf(Table table) const { return tables_.at(static_cast<size_t>(table)); }
-  absl::Status StageRange(const StateChanges::Change& range);
+  Rows& RowsOf(Table table) EROICA_REQUIRES(mutex_) {
+    return tables_.at(static_cast<size_t>(table));
+  }
+  const Rows& RowsOf(Table table) const EROICA_REQUIRES(mutex_) {
+    return tables_.at(static_cast<size_t>(table));
+  }
+  absl::Status StageRange(const StateChanges::Change& range) EROICA_REQUIRES(mutex_);
 
   StateStore* const store_;
-  mutable std::mutex mutex_;  // guards the tables
-  std::array<Rows, kTableCount> tables_;
+  mutable Mutex mutex_;
+  std::array<Rows, kTableCount> tables_ EROICA_GUARDED_BY(mutex_);
 };
 
 }  // namespace eroica

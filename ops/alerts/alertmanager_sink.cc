@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "schemas/mutex.h"
 #include "schemas/printable_text.h"
 
 namespace eroica {
@@ -48,20 +49,20 @@ void AlertmanagerSink::Start() {
 }
 
 AlertmanagerProbe AlertmanagerSink::probe() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return probe_;
 }
 
 void AlertmanagerSink::Run(const std::stop_token& stop) {
-  std::mutex mutex;
+  Mutex mutex;
   std::condition_variable_any wake;
   while (!stop.stop_requested()) {
     const int64_t now_ms = NowMs();
     if (index_.caught_up() && options_.mutes_are_known() && Look(now_ms) &&
         steady_clock::now() >= next_attempt_)
       Push(stop, now_ms);
-    std::unique_lock lock(mutex);
-    wake.wait_for(lock, stop, kLook, [] { return false; });
+    MutexLock lock(mutex);
+    wake.wait_for(lock.native(), stop, kLook, [] { return false; });
   }
 }
 
@@ -71,7 +72,7 @@ bool AlertmanagerSink::Look(int64_t now_ms) {
                                     .muted = false,
                                     .now_ms = now_ms}));
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     probe_.firing = firing_.size();
   }
   // What merely says itself a little differently waits for its time.
@@ -102,7 +103,7 @@ void AlertmanagerSink::Answered(const absl::StatusOr<HttpResponse>& answer, Firi
   } else {
     next_attempt_ = steady_clock::now() + (refused ? options_.resend_every : *backoff_.Next());
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++(taken ? probe_.pushes : refused ? probe_.refused : probe_.failed);
   if (std::exchange(probe_.answers, taken) == taken) return;
   if (taken) {

@@ -9,13 +9,13 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 
 #include "ops/alerts/firing_alerts.h"
 #include "ops/findings/finding_index.h"
 #include "ops/rest/http_client.h"
+#include "schemas/mutex.h"
 #include "stream_ops/runtime/backoff.h"
 
 namespace eroica {
@@ -65,8 +65,8 @@ class AlertmanagerSink {
   Backoff backoff_;
   std::chrono::steady_clock::time_point next_attempt_;
   std::chrono::steady_clock::time_point resend_at_;
-  mutable std::mutex mutex_;  // guards probe_
-  AlertmanagerProbe probe_;
+  mutable Mutex mutex_;
+  AlertmanagerProbe probe_ EROICA_GUARDED_BY(mutex_);
   std::jthread thread_;  // ends first
 };
 

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <condition_variable>
 #include <limits>
-#include <mutex>
 #include <random>
 #include <utility>
 
 #include "schemas/finding_json.h"
 #include "schemas/finding_version.h"
+#include "schemas/mutex.h"
 #include "schemas/printable_text.h"
 #include "stream_ops/diagnose/finding_event.h"
 
@@ -76,17 +76,17 @@ void WebhookSink::Start() {
 }
 
 WebhookProbe WebhookSink::probe() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return probe_;
 }
 
 void WebhookSink::Run(const std::stop_token& stop) {
-  std::mutex mutex;
+  Mutex mutex;
   std::condition_variable_any wake;
   LogRate rate;
   const auto rest = [&](milliseconds time) {
-    std::unique_lock lock(mutex);
-    wake.wait_for(lock, stop, time, [] { return false; });
+    MutexLock lock(mutex);
+    wake.wait_for(lock.native(), stop, time, [] { return false; });
   };
   while (!stop.stop_requested() && !options_.mutes_are_known()) rest(kAskForMutes);
   while (!stop.stop_requested()) {
@@ -119,7 +119,7 @@ absl::Status WebhookSink::Deliver(const std::stop_token& stop) {
     const absl::Status committed =
         (*subscription)->Commit(queue_.Handled((*subscription)->Positions()));
     if (!committed.ok() && !MayPass(committed)) return committed;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     probe_.waiting = queue_.size();
     probe_.malformed = (*subscription)->malformed();
   }
@@ -175,7 +175,7 @@ void WebhookSink::QueueUnmuted() {
 void WebhookSink::Queue(FindingSubscription::Version version) {
   if (!IsMuted(version.finding)) return Push(version);
   muted_.push_back(std::move(version));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++probe_.muted;
 }
 
@@ -193,7 +193,7 @@ void WebhookSink::Push(const FindingSubscription::Version& version) {
     message.headers.emplace_back(HttpName(name), value);
   if (queue_.Push(std::move(message))) return;
   spdlog::warn("alerts: too many messages wait for the webhook, the oldest is dropped");
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++probe_.no_room;
 }
 
@@ -203,7 +203,7 @@ void WebhookSink::TryNext(const std::stop_token& stop) {
   if (steady_clock::now() - message->since > options_.give_up_after) {
     spdlog::warn("alerts: the webhook never took this one, it is dropped id={}", message->id);
     queue_.Remove();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++probe_.too_old;
     return;
   }
@@ -226,7 +226,7 @@ void WebhookSink::Answered(const absl::StatusOr<HttpResponse>& answer) {
                                   : std::string(answer.status().message()));
     queue_.Rotate();
     next_attempt_ = steady_clock::now() + Jittered(*backoff_.Next());
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++probe_.failed;
     return;
   }
@@ -237,14 +237,14 @@ void WebhookSink::Answered(const absl::StatusOr<HttpResponse>& answer) {
     spdlog::warn("alerts: the webhook refuses a message, it is dropped status={} id={}",
                  answer->status, queue_.Next()->id);
   queue_.Remove();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++(taken ? probe_.delivered : probe_.refused);
 }
 
 // Its path may be a secret: only the server is named.
 void WebhookSink::SetAnswers(bool answers, const std::string& why) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (std::exchange(probe_.answers, answers) == answers) return;
   }
   if (answers) {

@@ -14,7 +14,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -24,6 +23,7 @@
 #include "ops/alerts/webhook_queue.h"
 #include "ops/alerts/webhook_signature.h"
 #include "ops/findings/finding_subscription.h"
+#include "schemas/mutex.h"
 #include "stream_ops/log/log.h"
 #include "stream_ops/runtime/backoff.h"
 
@@ -95,8 +95,8 @@ class WebhookSink {
   std::map<std::string, FindingSubscription::Version> present_;
   // News of open findings that are muted, oldest first: at most one for each severity of each.
   std::vector<FindingSubscription::Version> muted_;
-  mutable std::mutex mutex_;  // guards probe_
-  WebhookProbe probe_;
+  mutable Mutex mutex_;
+  WebhookProbe probe_ EROICA_GUARDED_BY(mutex_);
   std::jthread thread_;  // ends first
 };
 

@@ -46,7 +46,7 @@ void AuditLog::Start() {
 void AuditLog::Take(const AuditEntry& entry) {
   std::optional<Annotation> annotation;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!known_.insert(entry.id).second) return;
     entries_.push_front(entry);
     ++version_;
@@ -83,12 +83,12 @@ absl::Status AuditLog::Append(AuditEntry* entry) {
 }
 
 std::vector<AuditEntry> AuditLog::Entries() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {entries_.begin(), entries_.end()};
 }
 
 uint64_t AuditLog::version() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return version_;
 }
 

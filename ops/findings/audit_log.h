@@ -12,7 +12,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
@@ -21,6 +20,7 @@
 #include "ops/findings/audit_entry.h"
 #include "ops/findings/finding_index.h"
 #include "ops/findings/topic_follower.h"
+#include "schemas/mutex.h"
 #include "stream_ops/log/log.h"
 
 namespace eroica {
@@ -54,11 +54,11 @@ class AuditLog {
   Log& log_;
   const std::string topic_;
   FindingIndex& index_;
-  mutable std::mutex mutex_;                       // guards what follows
-  std::deque<AuditEntry> entries_;                 // newest first
-  std::set<std::string> known_;                    // ids of entries_
-  std::map<std::string, Annotation> annotations_;  // by finding
-  uint64_t version_ = 0;
+  mutable Mutex mutex_;
+  std::deque<AuditEntry> entries_ EROICA_GUARDED_BY(mutex_);                 // newest first
+  std::set<std::string> known_ EROICA_GUARDED_BY(mutex_);                    // ids of entries_
+  std::map<std::string, Annotation> annotations_ EROICA_GUARDED_BY(mutex_);  // by finding
+  uint64_t version_ EROICA_GUARDED_BY(mutex_) = 0;
   std::atomic<bool> caught_up_ = false;
   std::atomic<bool> is_missing_ = false;
   TopicFollower follower_;  // ends before what it fills

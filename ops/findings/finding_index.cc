@@ -117,7 +117,7 @@ std::optional<FindingPosition> ParsePosition(std::string_view text) {
 void FindingIndex::Add(const PublishedFinding& published) {
   std::shared_ptr<FindingEntry> entry = EntryOf(published);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto known = by_id_.find(entry->id);
     // One that was resolved and opens again begins anew.
     if (known != by_id_.end() && !IsResolved(*known->second))
@@ -139,7 +139,7 @@ void FindingIndex::Add(const PublishedFinding& published) {
 
 void FindingIndex::Annotate(const std::string& id, const Annotation& annotation) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto known = by_id_.find(id);
     if (known == by_id_.end()) {
       early_annotations_[id] = annotation;
@@ -156,7 +156,7 @@ void FindingIndex::Annotate(const std::string& id, const Annotation& annotation)
 
 void FindingIndex::SetCaughtUp() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (caught_up_) return;
     caught_up_ = true;
     ++version_;
@@ -165,12 +165,12 @@ void FindingIndex::SetCaughtUp() {
 }
 
 void FindingIndex::SetListener(std::function<void()> on_change) const {
-  const std::lock_guard lock(listener_mutex_);
+  const MutexLock lock(listener_mutex_);
   on_change_ = std::move(on_change);
 }
 
 void FindingIndex::SayChanged() {
-  const std::lock_guard lock(listener_mutex_);
+  const MutexLock lock(listener_mutex_);
   if (on_change_) on_change_();
 }
 
@@ -199,7 +199,7 @@ void FindingIndex::KeepWithinBytes() {
 }
 
 FindingPtr FindingIndex::Find(const std::string& id) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto entry = by_id_.find(id);
   return entry == by_id_.end() ? nullptr : entry->second;
 }
@@ -207,7 +207,7 @@ FindingPtr FindingIndex::Find(const std::string& id) const {
 std::vector<FindingPtr> FindingIndex::Select(const FindingQuery& query) const {
   std::vector<FindingPtr> selected;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& [sequence, entry] : by_sequence_) {
       if (Matches(*entry, query)) selected.push_back(entry);
     }
@@ -217,7 +217,7 @@ std::vector<FindingPtr> FindingIndex::Select(const FindingQuery& query) const {
 }
 
 std::vector<FindingPtr> FindingIndex::ChangedSince(uint64_t sequence) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<FindingPtr> changed;
   for (auto entry = by_sequence_.upper_bound(sequence); entry != by_sequence_.end(); ++entry)
     changed.push_back(entry->second);
@@ -225,7 +225,7 @@ std::vector<FindingPtr> FindingIndex::ChangedSince(uint64_t sequence) const {
 }
 
 std::vector<FindingPtr> FindingIndex::ChangedSince(const FindingPosition& position) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<FindingPtr> changed;
   for (const auto& [sequence, entry] : by_sequence_) {
     const auto seen = position.find(entry->partition);
@@ -235,32 +235,32 @@ std::vector<FindingPtr> FindingIndex::ChangedSince(const FindingPosition& positi
 }
 
 bool FindingIndex::caught_up() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return caught_up_;
 }
 
 uint64_t FindingIndex::version() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return version_;
 }
 
 FindingPosition FindingIndex::position() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return position_;
 }
 
 int64_t FindingIndex::newest_ms() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return newest_ms_;
 }
 
 size_t FindingIndex::size() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return by_id_.size();
 }
 
 FindingCounts FindingIndex::CountOf(const std::set<std::string>& jobs, int64_t now_ms) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   FindingCounts counts = counts_;
   for (const auto& [id, entry] : by_id_) {
     if (!IsResolved(*entry) && entry->replay_id.empty() && jobs.contains(entry->job) &&
@@ -271,7 +271,7 @@ FindingCounts FindingIndex::CountOf(const std::set<std::string>& jobs, int64_t n
 }
 
 uint64_t FindingIndex::evicted() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return evicted_;
 }
 

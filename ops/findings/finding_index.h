@@ -9,7 +9,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,6 +19,7 @@
 
 #include "ops/findings/annotation.h"
 #include "schemas/finding.h"
+#include "schemas/mutex.h"
 
 namespace eroica {
 
@@ -129,24 +129,25 @@ class FindingIndex {
   FindingCounts CountOf(const std::set<std::string>& jobs, int64_t now_ms) const;
 
  private:
-  void Place(std::shared_ptr<FindingEntry> entry);
-  void KeepWithinBytes();
+  void Place(std::shared_ptr<FindingEntry> entry) EROICA_REQUIRES(mutex_);
+  void KeepWithinBytes() EROICA_REQUIRES(mutex_);
   void SayChanged();
 
   const uint64_t bytes_max_;
-  mutable std::mutex listener_mutex_;  // guards on_change_, and is held while it is called
-  mutable std::function<void()> on_change_;
-  mutable std::mutex mutex_;  // guards what follows
-  std::unordered_map<std::string, FindingPtr> by_id_;
-  std::map<uint64_t, FindingPtr> by_sequence_;
-  std::map<std::string, Annotation> early_annotations_;  // by id, of findings that were not read
-  FindingPosition position_;
-  uint64_t version_ = 0;
-  uint64_t bytes_ = 0;
-  uint64_t evicted_ = 0;
-  FindingCounts counts_;  // versions alone
-  int64_t newest_ms_ = 0;
-  bool caught_up_ = false;
+  mutable Mutex listener_mutex_;  // held while on_change_ is called
+  mutable std::function<void()> on_change_ EROICA_GUARDED_BY(listener_mutex_);
+  mutable Mutex mutex_;
+  std::unordered_map<std::string, FindingPtr> by_id_ EROICA_GUARDED_BY(mutex_);
+  std::map<uint64_t, FindingPtr> by_sequence_ EROICA_GUARDED_BY(mutex_);
+  std::map<std::string, Annotation> early_annotations_
+      EROICA_GUARDED_BY(mutex_);  // by id, of findings that were not read
+  FindingPosition position_ EROICA_GUARDED_BY(mutex_);
+  uint64_t version_ EROICA_GUARDED_BY(mutex_) = 0;
+  uint64_t bytes_ EROICA_GUARDED_BY(mutex_) = 0;
+  uint64_t evicted_ EROICA_GUARDED_BY(mutex_) = 0;
+  FindingCounts counts_ EROICA_GUARDED_BY(mutex_);  // versions alone
+  int64_t newest_ms_ EROICA_GUARDED_BY(mutex_) = 0;
+  bool caught_up_ EROICA_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace eroica

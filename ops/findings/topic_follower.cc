@@ -5,10 +5,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "schemas/mutex.h"
 #include "stream_ops/log/log_end.h"
 
 namespace eroica {
@@ -31,7 +31,7 @@ void TopicFollower::Start(Calls calls) {
 }
 
 void TopicFollower::Run(const std::stop_token& stop) {
-  std::mutex mutex;
+  Mutex mutex;
   std::condition_variable_any wake;
   bool said = false;
   while (!stop.stop_requested()) {
@@ -43,8 +43,8 @@ void TopicFollower::Run(const std::stop_token& stop) {
           "{}: the topic cannot be read, it is tried again{} topic={} error=\"{}\"", name_,
           absl::IsNotFound(status) ? " (`eroica topics create` makes what is missing)" : "", topic_,
           status.ToString());
-    std::unique_lock lock(mutex);
-    wake.wait_for(lock, stop, kRetryAfter, [] { return false; });
+    MutexLock lock(mutex);
+    wake.wait_for(lock.native(), stop, kRetryAfter, [] { return false; });
   }
 }
 

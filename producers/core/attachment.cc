@@ -91,7 +91,7 @@ Attachment& Attachment::OfProcess() {
 bool Attachment::Attach(const EroicaAttachOptions& options) {
   if (forked_.load(std::memory_order_relaxed))
     return TurnOff("a forked child of an attached process", false);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!decided_) {
     decided_ = true;
     return Start(options);
@@ -138,8 +138,8 @@ bool Attachment::Start(const EroicaAttachOptions& options) {
   parts.config = *std::move(config);
   parts.emitter = std::move(emitter);
   parts.give_up = [this](const std::string& reason) { TurnOff(reason, true); };
-  parts.complain = [this](const std::string& reason) {
-    Say(fmt::format("rank {} is losing events: {}", rank_, reason));
+  parts.complain = [rank = rank_](const std::string& reason) {
+    Say(fmt::format("rank {} is losing events: {}", rank, reason));
   };
   thread_ = std::make_unique<EmitterThread>(std::move(parts));
   RegisterHandlers();
@@ -171,7 +171,7 @@ void Attachment::RegisterHandlers() {
 
 void Attachment::Detach(milliseconds timeout) {
   if (forked_.load(std::memory_order_relaxed)) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (thread_ == nullptr) return;
   const bool was_on = state_.exchange(nullptr, std::memory_order_acq_rel) != nullptr;
   const bool done = thread_->Stop(timeout);

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -15,6 +14,7 @@
 #include "producers/core/producer_config.h"
 #include "producers/core/producer_core.h"
 #include "producers/core/rank_claim.h"
+#include "schemas/mutex.h"
 
 namespace eroica {
 
@@ -33,23 +33,23 @@ class Attachment {
  private:
   Attachment() = default;
 
-  bool Start(const EroicaAttachOptions& options);
+  bool Start(const EroicaAttachOptions& options) EROICA_REQUIRES(mutex_);
   bool TurnOff(const std::string& reason, bool say);
   void AddWhatIsKnown(const EroicaAttachOptions& options);
-  void RegisterHandlers();
+  void RegisterHandlers() EROICA_REQUIRES(mutex_);
   static void AtExit();
   static void InForkedChild();
   [[noreturn]] static void OnCheckFailed(const char* file, int line, const char* condition);
 
   static std::atomic<CoreState*> state_;
 
-  std::mutex mutex_;      // of attaching and detaching; no hot call takes it
-  bool decided_ = false;  // attached once, or refused
-  bool handlers_ = false;
-  uint32_t rank_ = 0;
-  std::unique_ptr<CoreState> owned_;
-  std::unique_ptr<EmitterThread> thread_;
-  std::optional<RankClaim> claim_;
+  Mutex mutex_;  // of attaching and detaching; no hot call takes it
+  bool decided_ EROICA_GUARDED_BY(mutex_) = false;  // attached once, or refused
+  bool handlers_ EROICA_GUARDED_BY(mutex_) = false;
+  uint32_t rank_ EROICA_GUARDED_BY(mutex_) = 0;
+  std::unique_ptr<CoreState> owned_ EROICA_GUARDED_BY(mutex_);
+  std::unique_ptr<EmitterThread> thread_ EROICA_GUARDED_BY(mutex_);
+  std::optional<RankClaim> claim_;  // set before other threads know of it
   std::atomic<const char*> off_reason_{""};
   std::atomic<bool> forked_{false};
 };

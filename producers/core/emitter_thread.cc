@@ -61,13 +61,13 @@ void EmitterThread::Start() {
 }
 
 bool EmitterThread::Stop(milliseconds timeout) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   stop_ = true;
   close_timeout_ = timeout;
   changed_.notify_all();
-  const bool done =
-      changed_.wait_for(lock, timeout + milliseconds(500), [this] { return finished_; });
-  lock.unlock();
+  const bool done = changed_.wait_for(lock.native(), timeout + milliseconds(500),
+                                      [this]() EROICA_REQUIRES(mutex_) { return finished_; });
+  lock.Unlock();
   if (done) {
     thread_.join();
   } else {
@@ -86,7 +86,7 @@ void EmitterThread::Run() {
   } else {
     parts_.give_up(std::string(transport.status().message()));
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   finished_ = true;
   changed_.notify_all();
 }
@@ -114,13 +114,18 @@ void EmitterThread::Loop(Emitter& emitter, Transport& transport) {
     }
   }
   emitter.Finish(state.clock.NowNs());
-  transport.Close(close_timeout_).IgnoreError();
+  transport.Close(CloseTimeout()).IgnoreError();
   NoteCost(transport);
 }
 
 bool EmitterThread::WaitFor(milliseconds tick) {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, tick, [this] { return stop_; });
+  MutexLock lock(mutex_);
+  return changed_.wait_for(lock.native(), tick, [this]() EROICA_REQUIRES(mutex_) { return stop_; });
+}
+
+milliseconds EmitterThread::CloseTimeout() {
+  const MutexLock lock(mutex_);
+  return close_timeout_;
 }
 
 void EmitterThread::NoteCost(const Transport& transport) {

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 
@@ -15,6 +14,7 @@
 #include "producers/core/emitter.h"
 #include "producers/core/producer_config.h"
 #include "producers/core/transport.h"
+#include "schemas/mutex.h"
 
 namespace eroica {
 
@@ -44,15 +44,17 @@ class EmitterThread {
   void Loop(Emitter& emitter, Transport& transport);
   // Sleeps; true: it shall stop.
   bool WaitFor(std::chrono::milliseconds tick);
+  // What Stop allows for sending the rest.
+  std::chrono::milliseconds CloseTimeout();
   void NoteCost(const Transport& transport);
 
   Parts parts_;
   std::thread thread_;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable changed_;
-  bool stop_ = false;      // guarded by mutex_
-  bool finished_ = false;  // guarded by mutex_
-  std::chrono::milliseconds close_timeout_{0};
+  bool stop_ EROICA_GUARDED_BY(mutex_) = false;
+  bool finished_ EROICA_GUARDED_BY(mutex_) = false;
+  std::chrono::milliseconds close_timeout_ EROICA_GUARDED_BY(mutex_){0};
 };
 
 }  // namespace eroica

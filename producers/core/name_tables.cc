@@ -29,7 +29,7 @@ NameTables::NameTables() {
 
 uint32_t NameTables::Function(std::string_view name, FunctionClass function_class, WaitKind wait,
                               uint32_t parent, bool* full) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   *full = false;
   if (parent != kNoParent && parent >= functions_.size()) parent = kNoParent;
   if (parent != kNoParent && depths_[parent] >= CodecLimits::kStackDepth) parent = kNoParent;
@@ -51,7 +51,7 @@ uint32_t NameTables::Function(std::string_view name, FunctionClass function_clas
 }
 
 uint8_t NameTables::LaneOf(std::string_view name, LaneKind kind) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Lane lane{Clean(name), kind};
   const auto known = std::find(lanes_.begin(), lanes_.end(), lane);
   if (known != lanes_.end()) return static_cast<uint8_t>(known - lanes_.begin());
@@ -62,7 +62,7 @@ uint8_t NameTables::LaneOf(std::string_view name, LaneKind kind) {
 }
 
 uint16_t NameTables::CommunicatorOf(const Communicator& communicator) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto known =
       std::find_if(communicators_.begin(), communicators_.end(),
                    [&](const Communicator& row) { return row.id == communicator.id; });
@@ -76,7 +76,7 @@ uint16_t NameTables::CommunicatorOf(const Communicator& communicator) {
 
 void NameTables::CopyNew(std::vector<FunctionDef>* functions, std::vector<Lane>* lanes,
                          std::vector<Communicator>* communicators) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto append_new = [](const auto& all, auto* seen) {
     seen->insert(seen->end(), all.begin() + static_cast<std::ptrdiff_t>(seen->size()), all.end());
   };
@@ -86,7 +86,7 @@ void NameTables::CopyNew(std::vector<FunctionDef>* functions, std::vector<Lane>*
 }
 
 size_t NameTables::memory_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // Names are kept twice: here and in the emitter's copy.
   return 2 * (name_bytes_ + functions_.size() * sizeof(FunctionDef)) +
          function_numbers_.size() * 48;

@@ -5,13 +5,13 @@
 
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "schemas/event_batch.h"
+#include "schemas/mutex.h"
 
 namespace eroica {
 
@@ -57,13 +57,13 @@ class NameTables {
     return static_cast<uint32_t>(function_class);
   }
 
-  mutable std::mutex mutex_;
-  std::deque<FunctionDef> functions_;
-  std::vector<uint16_t> depths_;  // by function
-  std::unordered_map<FunctionKey, uint32_t, HashKey> function_numbers_;
-  size_t name_bytes_ = 0;
-  std::vector<Lane> lanes_;
-  std::vector<Communicator> communicators_;
+  mutable Mutex mutex_;
+  std::deque<FunctionDef> functions_ EROICA_GUARDED_BY(mutex_);
+  std::vector<uint16_t> depths_ EROICA_GUARDED_BY(mutex_);  // by function
+  std::unordered_map<FunctionKey, uint32_t, HashKey> function_numbers_ EROICA_GUARDED_BY(mutex_);
+  size_t name_bytes_ EROICA_GUARDED_BY(mutex_) = 0;
+  std::vector<Lane> lanes_ EROICA_GUARDED_BY(mutex_);
+  std::vector<Communicator> communicators_ EROICA_GUARDED_BY(mutex_);
 };
 
 }  // namespace eroica

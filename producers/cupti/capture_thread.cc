@@ -36,7 +36,7 @@ CaptureThread::~CaptureThread() {
 bool CaptureThread::Start(CuptiCapture& capture) {
   if (event_ < 0) return false;
   capture_ = &capture;
-  state_ = capture.state();
+  Publish(capture.state(), false);
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -60,7 +60,7 @@ void* CaptureThread::Run(void* self) {
 
 void CaptureThread::Publish(CuptiCapture::State state, bool ended) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     state_ = state;
     ended_ = ended;
   }
@@ -95,15 +95,17 @@ bool CaptureThread::Usable() const { return started_ && getpid() == process_; }
 
 template <typename Condition>
 bool CaptureThread::WaitUntil(uint32_t timeout_ms, Condition condition) {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms), condition);
+  MutexLock lock(mutex_);
+  return changed_.wait_for(lock.native(), std::chrono::milliseconds(timeout_ms), condition);
 }
 
 bool CaptureThread::Yield(uint32_t timeout_ms) {
   if (!Usable()) return true;
   capture_->RequestYield(true);
   Wake();
-  return WaitUntil(timeout_ms, [&] { return ended_ || state_ == CuptiCapture::State::kYielded; });
+  return WaitUntil(timeout_ms, [&]() EROICA_REQUIRES(mutex_) {
+    return ended_ || state_ == CuptiCapture::State::kYielded;
+  });
 }
 
 void CaptureThread::Resume() {
@@ -116,12 +118,12 @@ bool CaptureThread::Stop(uint32_t timeout_ms) {
   if (!Usable()) return true;
   stop_.store(true, std::memory_order_release);
   Wake();
-  return WaitUntil(timeout_ms, [&] { return ended_; });
+  return WaitUntil(timeout_ms, [&]() EROICA_REQUIRES(mutex_) { return ended_; });
 }
 
 CuptiCapture::State CaptureThread::state() {
   if (!Usable()) return CuptiCapture::State::kOff;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return state_;
 }
 

@@ -13,9 +13,9 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <mutex>
 
 #include "producers/cupti/cupti_capture.h"
+#include "schemas/mutex.h"
 
 namespace eroica {
 
@@ -55,10 +55,10 @@ class CaptureThread {
   bool started_ = false;
   CuptiCapture* capture_ = nullptr;
   std::atomic<bool> stop_{false};
-  std::mutex mutex_;  // over what follows
+  Mutex mutex_;
   std::condition_variable changed_;
-  CuptiCapture::State state_ = CuptiCapture::State::kIdle;
-  bool ended_ = false;
+  CuptiCapture::State state_ EROICA_GUARDED_BY(mutex_) = CuptiCapture::State::kIdle;
+  bool ended_ EROICA_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace eroica

@@ -28,13 +28,13 @@ std::shared_ptr<const WindowSnapshot> WithoutDetail(const WindowSnapshot& window
 }  // namespace
 
 JobBoard::Share::~Share() {
-  const std::lock_guard lock(board_.mutex_);
+  const MutexLock lock(board_.mutex_);
   if (board_.ended_ == JobsOfEndedTask::kStay) {
     for (auto& [job, entry] : board_.jobs_)
       if (entry.owner == this) entry.owner = nullptr;
     return;
   }
-  std::erase_if(board_.jobs_, [this](const auto& entry) {
+  std::erase_if(board_.jobs_, [this](const auto& entry) EROICA_REQUIRES(board_.mutex_) {
     if (entry.second.owner != this) return false;
     board_.bytes_ -= entry.second.bytes;
     return true;
@@ -43,7 +43,7 @@ JobBoard::Share::~Share() {
 }
 
 void JobBoard::Share::Publish(const JobId& job, WindowSnapshot snapshot, int64_t diagnosed_at_ns) {
-  const std::lock_guard lock(board_.mutex_);
+  const MutexLock lock(board_.mutex_);
   board_.Count(snapshot.summary, diagnosed_at_ns);
   Entry& entry = board_.jobs_[job];
   entry.owner = this;
@@ -64,7 +64,7 @@ void JobBoard::Share::Publish(const JobId& job, WindowSnapshot snapshot, int64_t
 }
 
 void JobBoard::Share::Restore(const JobId& job, WindowSummary newest) {
-  const std::lock_guard lock(board_.mutex_);
+  const MutexLock lock(board_.mutex_);
   Entry& entry = board_.jobs_[job];
   entry.owner = this;
   if (entry.job != nullptr) return;
@@ -73,7 +73,7 @@ void JobBoard::Share::Restore(const JobId& job, WindowSummary newest) {
 }
 
 void JobBoard::Share::Forget(const JobId& job) {
-  const std::lock_guard lock(board_.mutex_);
+  const MutexLock lock(board_.mutex_);
   const auto entry = board_.jobs_.find(job);
   if (entry == board_.jobs_.end() || entry->second.owner != this) return;
   board_.bytes_ -= entry->second.bytes;
@@ -142,7 +142,7 @@ void JobBoard::KeepWithinBytes() {
 }
 
 std::vector<std::shared_ptr<const BoardJob>> JobBoard::Jobs() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<std::shared_ptr<const BoardJob>> jobs;
   jobs.reserve(jobs_.size());
   for (const auto& [id, entry] : jobs_) jobs.push_back(entry.job);
@@ -150,28 +150,28 @@ std::vector<std::shared_ptr<const BoardJob>> JobBoard::Jobs() const {
 }
 
 std::shared_ptr<const BoardJob> JobBoard::Find(const JobId& job) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto entry = jobs_.find(job);
   return entry == jobs_.end() ? nullptr : entry->second.job;
 }
 
 uint64_t JobBoard::version() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return version_;
 }
 
 BoardCounts JobBoard::counts() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return counts_;
 }
 
 uint64_t JobBoard::bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return bytes_;
 }
 
 uint64_t JobBoard::details_evicted() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return details_evicted_;
 }
 

@@ -9,11 +9,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "schemas/ids.h"
+#include "schemas/mutex.h"
 #include "stream_ops/diagnose/window_snapshot.h"
 
 namespace eroica {
@@ -98,20 +98,20 @@ class JobBoard {
     uint64_t bytes = 0;  // of its windows
   };
 
-  void Count(const WindowSummary& window, int64_t diagnosed_at_ns);
-  void Replace(Entry* entry, BoardJob job);
+  void Count(const WindowSummary& window, int64_t diagnosed_at_ns) EROICA_REQUIRES(mutex_);
+  void Replace(Entry* entry, BoardJob job) EROICA_REQUIRES(mutex_);
   // False where the newest window is all that the job has.
-  bool EvictOldest(Entry* entry);
-  void KeepWithinBytes();
+  bool EvictOldest(Entry* entry) EROICA_REQUIRES(mutex_);
+  void KeepWithinBytes() EROICA_REQUIRES(mutex_);
 
   const uint64_t bytes_max_;
   const JobsOfEndedTask ended_;
-  mutable std::mutex mutex_;  // guards what follows
-  std::map<JobId, Entry> jobs_;
-  uint64_t bytes_ = 0;
-  uint64_t version_ = 0;
-  uint64_t details_evicted_ = 0;
-  BoardCounts counts_;
+  mutable Mutex mutex_;
+  std::map<JobId, Entry> jobs_ EROICA_GUARDED_BY(mutex_);
+  uint64_t bytes_ EROICA_GUARDED_BY(mutex_) = 0;
+  uint64_t version_ EROICA_GUARDED_BY(mutex_) = 0;
+  uint64_t details_evicted_ EROICA_GUARDED_BY(mutex_) = 0;
+  BoardCounts counts_ EROICA_GUARDED_BY(mutex_);
 };
 
 }  // namespace eroica

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
-#include <mutex>
 
+#include "schemas/mutex.h"
 #include "stream_ops/log/all_partitions_consumer.h"
 #include "stream_ops/log/partitioner.h"
 
@@ -21,7 +21,7 @@ class MemoryLog::Store final : public PartitionSource, public LogAdmin {
           fmt::format("topic '{}' needs a name and at least one partition, not {}", spec.name,
                       spec.partitions));
     }
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Topic topic{.spec = spec,
                 .partitions = std::vector<Records>(static_cast<size_t>(spec.partitions))};
     if (!topics_.try_emplace(spec.name, std::move(topic)).second) {
@@ -31,7 +31,7 @@ class MemoryLog::Store final : public PartitionSource, public LogAdmin {
   }
 
   absl::StatusOr<TopicSpec> DescribeTopic(const std::string& name) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = topics_.find(name);
     if (found == topics_.end()) return UnknownTopicError(name);
     return found->second.spec;
@@ -39,7 +39,7 @@ class MemoryLog::Store final : public PartitionSource, public LogAdmin {
 
   absl::StatusOr<GroupOffsets> DescribeGroup(const std::string& group,
                                              const std::string& topic) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     GroupOffsets offsets = committed_[group];
     std::erase_if(offsets, [&](const auto& entry) { return entry.first.topic != topic; });
     return offsets;
@@ -65,32 +65,33 @@ class MemoryLog::Store final : public PartitionSource, public LogAdmin {
 
   void WaitForRecords(const std::map<TopicPartition, int64_t>& positions,
                       std::chrono::steady_clock::time_point deadline) override {
-    std::unique_lock lock(mutex_);
-    appended_.wait_until(lock, deadline, [&] {
-      return std::any_of(positions.begin(), positions.end(), [&](const auto& position) {
-        const Records* records = Find(position.first);
-        return records != nullptr && position.second < static_cast<int64_t>(records->size());
-      });
+    MutexLock lock(mutex_);
+    appended_.wait_until(lock.native(), deadline, [&]() EROICA_REQUIRES(mutex_) {
+      return std::any_of(
+          positions.begin(), positions.end(), [&](const auto& position) EROICA_REQUIRES(mutex_) {
+            const Records* records = Find(position.first);
+            return records != nullptr && position.second < static_cast<int64_t>(records->size());
+          });
     });
   }
 
   absl::StatusOr<std::optional<int64_t>> Committed(const std::string& group,
                                                    const TopicPartition& partition) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const GroupOffsets& offsets = committed_[group];
     const auto found = offsets.find(partition);
     return found == offsets.end() ? std::nullopt : std::optional(found->second.next);
   }
 
   absl::Status Commit(const std::string& group, const GroupOffsets& offsets) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Keep(group, offsets);
     return absl::OkStatus();
   }
 
   absl::Status Append(ProducerRecord record) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       const absl::StatusOr<Records*> records = PartitionOf(&record);
       if (!records.ok()) return records.status();
       Push(std::move(record), *records);
@@ -101,12 +102,12 @@ class MemoryLog::Store final : public PartitionSource, public LogAdmin {
 
   // The number of the newest producer of this id: the caller's.
   uint64_t BeginProducer(const std::string& transactional_id) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return ++producers_[transactional_id];
   }
   // Whether its partition exists; which one it is stands in the record then.
   absl::Status Check(ProducerRecord* record) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return PartitionOf(record).status();
   }
   // All or nothing. kAborted: a newer producer of this id is there.
@@ -114,7 +115,7 @@ class MemoryLog::Store final : public PartitionSource, public LogAdmin {
                          std::vector<ProducerRecord> records,
                          const LogProducer::Consumed& consumed) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (producers_[transactional_id] != producer)
         return absl::AbortedError(fmt::format("a newer producer writes as {}", transactional_id));
       for (ProducerRecord& record : records) {
@@ -130,7 +131,7 @@ class MemoryLog::Store final : public PartitionSource, public LogAdmin {
   // Copies records of the partition from `offset` on, up to `max`, to *out. Returns how many.
   size_t Read(const TopicPartition& partition, int64_t offset, size_t max,
               std::vector<ConsumerRecord>* out) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const Records& records = *Find(partition);
     if (offset >= static_cast<int64_t>(records.size())) return 0;
     const auto first = records.begin() + offset;
@@ -140,12 +141,12 @@ class MemoryLog::Store final : public PartitionSource, public LogAdmin {
   }
 
   int64_t EndOffset(const TopicPartition& partition) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return static_cast<int64_t>(Find(partition)->size());
   }
 
   int64_t OffsetForTime(const TopicPartition& partition, int64_t timestamp_ms) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const Records& records = *Find(partition);
     const auto reached = [&](const ConsumerRecord& record) {
       return record.timestamp_ms >= timestamp_ms;
@@ -160,8 +161,8 @@ class MemoryLog::Store final : public PartitionSource, public LogAdmin {
     std::vector<Records> partitions;
   };
 
-  // In all of these mutex_ is held. Topics are never removed.
-  absl::StatusOr<Records*> PartitionOf(ProducerRecord* record) {
+  // Topics are never removed.
+  absl::StatusOr<Records*> PartitionOf(ProducerRecord* record) EROICA_REQUIRES(mutex_) {
     const auto found = topics_.find(record->topic);
     if (found == topics_.end()) return UnknownTopicError(record->topic);
     auto& partitions = found->second.partitions;
@@ -182,23 +183,24 @@ class MemoryLog::Store final : public PartitionSource, public LogAdmin {
                           .headers = std::move(record.headers)});
   }
 
-  void Keep(const std::string& group, const GroupOffsets& offsets) {
+  void Keep(const std::string& group, const GroupOffsets& offsets) EROICA_REQUIRES(mutex_) {
     for (const auto& [partition, offset] : offsets) committed_[group][partition] = offset;
   }
 
   // nullptr: no such partition.
-  const Records* Find(const TopicPartition& partition) const {
+  const Records* Find(const TopicPartition& partition) const EROICA_REQUIRES(mutex_) {
     const auto found = topics_.find(partition.topic);
     if (found == topics_.end() || partition.partition < 0) return nullptr;
     const auto index = static_cast<size_t>(partition.partition);
     return index < found->second.partitions.size() ? &found->second.partitions[index] : nullptr;
   }
 
-  mutable std::mutex mutex_;  // guards all below
+  mutable Mutex mutex_;
   std::condition_variable appended_;
-  std::map<std::string, Topic> topics_;
-  std::map<std::string, GroupOffsets> committed_;
-  std::map<std::string, uint64_t> producers_;  // by transactional id: the newest one's number
+  std::map<std::string, Topic> topics_ EROICA_GUARDED_BY(mutex_);
+  std::map<std::string, GroupOffsets> committed_ EROICA_GUARDED_BY(mutex_);
+  std::map<std::string, uint64_t> producers_
+      EROICA_GUARDED_BY(mutex_);  // by transactional id: the newest one's number
 };
 
 class MemoryLog::Reader final : public PartitionReader {
@@ -225,7 +227,7 @@ class MemoryLog::Reader final : public PartitionReader {
 
 absl::StatusOr<std::unique_ptr<PartitionReader>> MemoryLog::Store::OpenPartition(
     const TopicPartition& partition) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (Find(partition) == nullptr) return UnknownPartitionError(partition);
   return std::make_unique<Reader>(*this, partition);
 }

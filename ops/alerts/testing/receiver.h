@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +22,7 @@
 #include <vector>
 
 #include "schemas/check.h"
+#include "schemas/mutex.h"
 
 namespace eroica {
 
@@ -67,7 +67,7 @@ class Receiver {
   void Behave(Manner manner) { manner_ = manner; }
   // Called once, between the next post that is taken and its answer; on the receiver's thread.
   void BeforeNextAnswer(std::function<void()> what) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     before_answer_ = std::move(what);
   }
   std::string url(const std::string& path = "") const {
@@ -77,7 +77,7 @@ class Receiver {
   uint64_t attempts() const { return attempts_; }
   // What was taken, in order.
   std::vector<ReceivedPost> posts() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return posts_;
   }
 
@@ -120,11 +120,11 @@ class Receiver {
   void Keep(ReceivedPost post) {
     std::function<void()> before_answer;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       before_answer = std::exchange(before_answer_, nullptr);
     }
     if (before_answer) before_answer();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     posts_.push_back(std::move(post));
   }
 
@@ -154,10 +154,10 @@ class Receiver {
   uint16_t port_ = 0;
   std::atomic<Manner> manner_ = Manner::kAccepts;
   std::atomic<uint64_t> attempts_ = 0;
-  std::vector<int> kept_;     // of the thread: connections that nobody answers
-  mutable std::mutex mutex_;  // guards what follows
-  std::vector<ReceivedPost> posts_;
-  std::function<void()> before_answer_;
+  std::vector<int> kept_;  // of the thread: connections that nobody answers
+  mutable Mutex mutex_;
+  std::vector<ReceivedPost> posts_ EROICA_GUARDED_BY(mutex_);
+  std::function<void()> before_answer_ EROICA_GUARDED_BY(mutex_);
   std::jthread thread_;  // ends first
 };
 

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <mutex>
 #include <utility>
+
+#include "schemas/mutex.h"
 
 namespace eroica::recorded_core {
 namespace {
 
 struct State {
-  std::mutex mutex;
+  Mutex mutex;
   Recorded recorded;
   bool enabled = true;
   bool wants_full_trace = false;
@@ -26,7 +27,7 @@ State& TheState() {
 template <typename Work>
 auto With(Work work) {
   State& state = TheState();
-  const std::lock_guard lock(state.mutex);
+  const MutexLock lock(state.mutex);
   return work(state);
 }
 

@@ -48,7 +48,7 @@ FakeCuptiApi::FakeCuptiApi(RecordSizes sizes, uint32_t version)
     : sizes_(std::move(sizes)), version_(version) {}
 
 int FakeCuptiApi::RegisterCallbacks(BufferRequested requested, BufferCompleted completed) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++registrations_;
   requested_ = requested;
   completed_ = completed;
@@ -58,7 +58,7 @@ int FakeCuptiApi::RegisterCallbacks(BufferRequested requested, BufferCompleted c
 }
 
 int FakeCuptiApi::Enable(ActivityKind kind) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (broken_ != kCuptiSuccess) return broken_;
   if (refuse_enable_ != kCuptiSuccess) return refuse_enable_;
   enabled_.insert(kind);
@@ -66,7 +66,7 @@ int FakeCuptiApi::Enable(ActivityKind kind) {
 }
 
 int FakeCuptiApi::Disable(ActivityKind kind) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (broken_ != kCuptiSuccess) return broken_;
   enabled_.erase(kind);
   return kCuptiSuccess;
@@ -95,7 +95,7 @@ int FakeCuptiApi::FlushAll(bool forced) {
   BufferCompleted completed = nullptr;
   bool foreign = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (broken_ != kCuptiSuccess) return broken_;
     ++flushes_;
     if (forced) ++forced_flushes_;
@@ -110,40 +110,40 @@ int FakeCuptiApi::FlushAll(bool forced) {
 }
 
 int FakeCuptiApi::DroppedRecords(size_t* count) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   *count = std::exchange(dropped_, size_t{0});
   return kCuptiSuccess;
 }
 
 int FakeCuptiApi::Timestamp(int64_t* time_ns) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (broken_ != kCuptiSuccess) return broken_;
   *time_ns = RealtimeNs() + clock_offset_ns_;
   return kCuptiSuccess;
 }
 
 int FakeCuptiApi::RestoreClock() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!keep_clock_) clock_offset_ns_ = 0;
   return kCuptiSuccess;
 }
 
 int FakeCuptiApi::RecordUnfinishedQueries(bool record) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (broken_ != kCuptiSuccess) return broken_;
   unfinished_queries_ = record;
   return kCuptiSuccess;
 }
 
 int FakeCuptiApi::ProbeSubscriber() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++probes_;
   if (broken_ != kCuptiSuccess) return broken_;
   return held_ ? kCuptiMultipleSubscribers : kCuptiSuccess;
 }
 
 std::vector<uint8_t> FakeCuptiApi::Blank(uint32_t kind) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<uint8_t> record(sizes_.at(kind), 0xA5);  // fields that we do not know hold anything
   Put(record, 0, kind);
   return record;
@@ -188,7 +188,7 @@ void FakeCuptiApi::Synchronize(SynchronizationType type, int64_t start_ns, int64
 
 void FakeCuptiApi::Unknown(uint32_t kind, size_t bytes) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     sizes_[kind] = bytes;
     enabled_.insert(static_cast<ActivityKind>(kind));
   }
@@ -197,7 +197,7 @@ void FakeCuptiApi::Unknown(uint32_t kind, size_t bytes) {
 
 // Asks for a buffer where there is none, and brings it back where the record has no room.
 void FakeCuptiApi::Write(uint32_t kind, const std::vector<uint8_t>& record) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (broken_ != kCuptiSuccess || !enabled_.contains(static_cast<ActivityKind>(kind))) return;
   if (filling_.data != nullptr && filling_.used + record.size() > filling_.bytes) {
     const Filling full = std::exchange(filling_, {});
@@ -206,9 +206,9 @@ void FakeCuptiApi::Write(uint32_t kind, const std::vector<uint8_t>& record) {
     if (incomplete_ && !foreign) {
       kept_.push_back(full);
     } else {
-      lock.unlock();
+      lock.Unlock();
       BringBack(foreign, completed, full);
-      lock.lock();
+      lock.Lock();
     }
   }
   if (filling_.data == nullptr && foreign_) {
@@ -219,17 +219,17 @@ void FakeCuptiApi::Write(uint32_t kind, const std::vector<uint8_t>& record) {
     const BufferRequested requested = requested_;
     Filling fresh;
     size_t max_records = 0;
-    lock.unlock();
+    lock.Unlock();
     requested(&fresh.data, &fresh.bytes, &max_records);
-    lock.lock();
+    lock.Lock();
     if (fresh.data == nullptr && version_ < kSurvivesNoBuffer) crashed_ = true;
     if (filling_.data == nullptr) {
       filling_ = fresh;
     } else if (fresh.data != nullptr) {  // another thread asked at the same time
       const BufferCompleted completed = completed_;
-      lock.unlock();
+      lock.Unlock();
       completed(fresh.data, fresh.bytes, 0);
-      lock.lock();
+      lock.Lock();
     }
   }
   if (filling_.data == nullptr || filling_.used + record.size() > filling_.bytes) {
@@ -248,76 +248,76 @@ void FakeCuptiApi::BringBack(bool foreign, BufferCompleted completed, const Fill
 }
 
 void FakeCuptiApi::BreakDown(int result) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   broken_ = result;
 }
 void FakeCuptiApi::HoldBy(bool other_client) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   held_ = other_client;
 }
 void FakeCuptiApi::RefuseEnable(int result) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   refuse_enable_ = result;
 }
 void FakeCuptiApi::ReplaceCallbacks() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   foreign_ = true;  // what we lent is lost with the next full buffer
 }
 void FakeCuptiApi::DropRecords(size_t count) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   dropped_ += count;
 }
 void FakeCuptiApi::StampBy(int64_t clock_offset_ns) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   clock_offset_ns_ = clock_offset_ns;
 }
 void FakeCuptiApi::KeepClock(bool keep) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   keep_clock_ = keep;
 }
 void FakeCuptiApi::KeepIncomplete(bool incomplete) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   incomplete_ = incomplete;
 }
 
 std::set<ActivityKind> FakeCuptiApi::enabled() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return enabled_;
 }
 bool FakeCuptiApi::records_unfinished_queries() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return unfinished_queries_;
 }
 int FakeCuptiApi::registrations() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return registrations_;
 }
 int FakeCuptiApi::probes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return probes_;
 }
 int FakeCuptiApi::flushes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return flushes_;
 }
 int FakeCuptiApi::forced_flushes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return forced_flushes_;
 }
 uint64_t FakeCuptiApi::refused() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return refused_;
 }
 bool FakeCuptiApi::crashed() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return crashed_;
 }
 uint64_t FakeCuptiApi::foreign_records() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return foreign_records_;
 }
 bool FakeCuptiApi::has_buffer() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return filling_.data != nullptr;
 }
 

@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <vector>
 
 #include "producers/cupti/activity_record.h"
 #include "producers/cupti/cupti_api.h"
+#include "schemas/mutex.h"
 
 namespace eroica {
 
@@ -84,7 +84,7 @@ class FakeCuptiApi : public CuptiApi {
   std::vector<uint8_t> Blank(uint32_t kind) const;
   void BringBack(bool foreign, BufferCompleted completed, const Filling& buffer);
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   RecordSizes sizes_;
   const uint32_t version_;
   BufferRequested requested_ = nullptr;

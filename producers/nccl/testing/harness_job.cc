@@ -4,12 +4,12 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "producers/nccl/abi_types.h"
+#include "schemas/mutex.h"
 
 namespace eroica::nccl {
 namespace {
@@ -25,18 +25,18 @@ uint64_t DeviceTimer() {
 class KernelQueue {
  public:
   void Push(std::vector<void*> operations) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     kernels_.push_back(std::move(operations));
     changed_.notify_all();
   }
   void Close() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     closed_ = true;
     changed_.notify_all();
   }
   bool Pop(std::vector<void*>* operations) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return closed_ || !kernels_.empty(); });
+    MutexLock lock(mutex_);
+    changed_.wait(lock.native(), [&] { return closed_ || !kernels_.empty(); });
     if (kernels_.empty()) return false;
     *operations = std::move(kernels_.front());
     kernels_.pop_front();
@@ -44,7 +44,7 @@ class KernelQueue {
   }
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::vector<void*>> kernels_;
   bool closed_ = false;

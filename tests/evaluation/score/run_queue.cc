@@ -6,10 +6,11 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <mutex>
 #include <numeric>
 #include <thread>
 #include <utility>
+
+#include "schemas/mutex.h"
 
 namespace eroica {
 namespace {
@@ -44,14 +45,15 @@ class Queue {
 
   // Until nothing runs, or a tenth of a second. false: all is done.
   bool Wait() {
-    std::unique_lock lock(mutex_);
-    return !changed_.wait_for(lock, std::chrono::milliseconds(100), [this] {
-      return finished_ == tasks_.size() || (stop_ && running_ == 0);
-    });
+    MutexLock lock(mutex_);
+    return !changed_.wait_for(lock.native(), std::chrono::milliseconds(100),
+                              [this]() EROICA_REQUIRES(mutex_) {
+                                return finished_ == tasks_.size() || (stop_ && running_ == 0);
+                              });
   }
 
   absl::StatusOr<std::vector<ScoredRun>> TakeResults() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!status_.ok()) return status_;
     std::vector<ScoredRun> all;
     for (std::vector<ScoredRun>& runs : results_) {
@@ -72,12 +74,15 @@ class Queue {
   // The next task that may start now, waiting for one where a big one runs; nothing where there is
   // none any more.
   std::optional<size_t> Take() {
-    std::unique_lock lock(mutex_);
-    const auto next = [this] {
+    MutexLock lock(mutex_);
+    const auto next = [this]() EROICA_REQUIRES(mutex_) {
       return std::find_if(waiting_.begin(), waiting_.end(),
-                          [this](size_t index) { return !Big(index) || !big_runs_; });
+                          [this](size_t index)
+                              EROICA_REQUIRES(mutex_) { return !Big(index) || !big_runs_; });
     };
-    changed_.wait(lock, [&] { return stop_ || waiting_.empty() || next() != waiting_.end(); });
+    changed_.wait(lock.native(), [&]() EROICA_REQUIRES(mutex_) {
+      return stop_ || waiting_.empty() || next() != waiting_.end();
+    });
     if (stop_ || waiting_.empty()) return std::nullopt;
     const auto it = next();
     const size_t index = *it;
@@ -89,7 +94,7 @@ class Queue {
   }
 
   void Finish(size_t index, absl::StatusOr<std::vector<ScoredRun>> result) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (Big(index)) big_runs_ = false;
     --running_;
     ++finished_;
@@ -109,13 +114,13 @@ class Queue {
   uint64_t total_ = 0;
   std::atomic<uint64_t> done_ = 0;
   std::atomic<bool> stop_ = false;
-  std::mutex mutex_;  // guards all that follows
+  Mutex mutex_;
   std::condition_variable changed_;
-  std::vector<size_t> waiting_;
-  std::vector<std::vector<ScoredRun>> results_;
-  bool big_runs_ = false;
-  int running_ = 0;
-  size_t finished_ = 0;
+  std::vector<size_t> waiting_ EROICA_GUARDED_BY(mutex_);
+  std::vector<std::vector<ScoredRun>> results_ EROICA_GUARDED_BY(mutex_);
+  bool big_runs_ EROICA_GUARDED_BY(mutex_) = false;
+  int running_ EROICA_GUARDED_BY(mutex_) = 0;
+  size_t finished_ EROICA_GUARDED_BY(mutex_) = 0;
   absl::Status status_;
 };
 
