@@ -12,6 +12,7 @@
 #include "producers/core/loss_counts.h"
 #include "producers/core/name_tables.h"
 #include "producers/core/ring_pool.h"
+#include "producers/core/watch_list.h"
 #include "schemas/function.h"
 
 namespace eroica {
@@ -24,6 +25,7 @@ struct CoreState {
   const std::unique_ptr<RingPool> rings;
   FlightTable flights;
   LossCounts losses;
+  WatchList watches;
   std::atomic<int> level{2};  // that the gate before the rings lets through
   std::atomic<bool> full_trace{false};
   std::atomic<uint32_t> training_function{kNoParent};

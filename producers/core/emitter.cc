@@ -77,17 +77,31 @@ void Emitter::TakeMark(const RingSlot& slot) {
   } else if (kind == MarkKind::kCheckpointEnd || kind == MarkKind::kEvaluationEnd) {
     steps_.SetPaused(false);
   }
+  NoteCapture({slot.a, kind, slot.b});
   for (const Mark& mark : marks_) AddMark(mark);
   if (kind != MarkKind::kStepBegin && kind != MarkKind::kStepEnd) maker_.Add(slot, nullptr);
 }
 
+void Emitter::NoteCapture(const Mark& mark) {
+  const std::optional<CaptureGap> gap = CaptureGap::OfMark(mark.id);
+  if (!gap) return;
+  std::optional<Mark>& suspended = suspended_[static_cast<size_t>(gap->capture)];
+  if (mark.kind == MarkKind::kCaptureSuspended) suspended = mark;
+  if (mark.kind == MarkKind::kCaptureResumed) suspended.reset();
+}
+
 void Emitter::AddMark(const Mark& mark) {
-  if (mark.kind == MarkKind::kStepBegin) plan_.StepBegan(mark.id, mark.time_ns);
-  maker_.Add({.a = mark.time_ns,
-              .b = mark.id,
-              .e = static_cast<uint8_t>(mark.kind),
-              .kind = SlotKind::kMark},
-             nullptr);
+  const auto add = [this](int64_t time_ns, MarkKind kind, int64_t id) {
+    maker_.Add({.a = time_ns, .b = id, .e = static_cast<uint8_t>(kind), .kind = SlotKind::kMark},
+               nullptr);
+  };
+  add(mark.time_ns, mark.kind, mark.id);
+  if (mark.kind != MarkKind::kStepBegin) return;
+  plan_.StepBegan(mark.id, mark.time_ns);
+  for (const std::optional<Mark>& suspended : suspended_) {
+    if (suspended && suspended->time_ns < mark.time_ns)
+      add(mark.time_ns, suspended->kind, suspended->id);
+  }
 }
 
 void Emitter::ReportIfStalled(int64_t now_ns) {

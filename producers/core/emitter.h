@@ -5,13 +5,17 @@
 //
 // A batch that the transport does not take is dropped and counted; its count goes with the next
 // one. While the rank makes no progress it says once a second where it stands (ProgressReport).
+// While a capture is suspended it says so again as each step begins: every window knows of it,
+// wherever a reader begins and whatever is lost.
 #pragma once
 
 #include <absl/status/status.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "producers/core/batch_maker.h"
@@ -19,6 +23,7 @@
 #include "producers/core/capture_plan.h"
 #include "producers/core/core_state.h"
 #include "producers/core/step_detector.h"
+#include "schemas/capture_gap.h"
 
 namespace eroica {
 
@@ -58,6 +63,7 @@ class Emitter {
   void Take(const RingSlot& slot, const RingSlot* second);
   void TakeMark(const RingSlot& slot);
   void AddMark(const Mark& mark);
+  void NoteCapture(const Mark& mark);
   void ReportIfStalled(int64_t now_ns);
   void SetGate(int64_t now_ns);
   void Send(int64_t now_ns, bool final);
@@ -70,6 +76,8 @@ class Emitter {
   CapturePlan plan_;
   StepDetector steps_;
   std::vector<Mark> marks_;
+  std::array<std::optional<Mark>, kCaptureKindCount>
+      suspended_;  // the newest mark of what stands still
   uint64_t sequence_ = 0;
   int64_t last_send_ns_ = 0;
   int64_t last_progress_ns_ = 0;

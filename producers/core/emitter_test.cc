@@ -8,15 +8,20 @@
 #include <random>
 #include <vector>
 
+#include "schemas/capture_gap.h"
 #include "schemas/invariants.h"
 #include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class CollectingSink final : public BatchSink {
@@ -53,9 +58,9 @@ class EmitterTest : public ::testing::Test {
     ASSERT_TRUE(
         ring_->Push(std::array{RingSlot{.a = start_ns, .b = end_ns, .c = function, .e = lane}}));
   }
-  void PushMark(int64_t time_ns, MarkKind kind) {
-    ASSERT_TRUE(ring_->Push(std::array{
-        RingSlot{.a = time_ns, .e = static_cast<uint8_t>(kind), .kind = SlotKind::kMark}}));
+  void PushMark(int64_t time_ns, MarkKind kind, int64_t id = 0) {
+    ASSERT_TRUE(ring_->Push(std::array{RingSlot{
+        .a = time_ns, .b = id, .e = static_cast<uint8_t>(kind), .kind = SlotKind::kMark}}));
   }
   EventBatch SendAll(int64_t now_ns) {
     sink_.batches.clear();
@@ -194,6 +199,31 @@ TEST_F(EmitterTest, ACaptureWindowBeginsAndEndsWithItsSteps) {
   }
   EXPECT_THAT(kept, ElementsAre(13 * kNsPerSecond + 2, 14 * kNsPerSecond + 2));
   EXPECT_FALSE(state_.full_trace.load());
+}
+
+// A window knows of it however long ago it began, and whatever was lost or cut off before.
+TEST_F(EmitterTest, ASuspendedCaptureIsSaidInEveryStepUntilItIsResumed) {
+  const int64_t collectives = CaptureGap{CaptureKind::kCollectives, 5}.mark_id();
+  const auto step = [this](int64_t second) {
+    PushMark(second * kNsPerSecond, MarkKind::kStepBegin);
+    sink_.batches.clear();
+    emitter_->Tick(second * kNsPerSecond + 1);
+    return sink_.batches.empty() ? std::vector<Mark>() : sink_.batches.front().marks;
+  };
+  step(10);
+  PushMark(11 * kNsPerSecond, MarkKind::kCaptureSuspended, collectives);
+  PushMark(12 * kNsPerSecond, MarkKind::kCaptureSuspended, 0);
+  emitter_->Tick(12 * kNsPerSecond + 1);
+  for (const int64_t second : {20, 30}) {
+    const int64_t begin_ns = second * kNsPerSecond;
+    EXPECT_THAT(step(second),
+                IsSupersetOf({Mark{begin_ns, MarkKind::kCaptureSuspended, 0},
+                              Mark{begin_ns, MarkKind::kCaptureSuspended, collectives}}));
+  }
+  PushMark(31 * kNsPerSecond, MarkKind::kCaptureResumed, collectives);
+  emitter_->Tick(31 * kNsPerSecond + 1);
+  EXPECT_THAT(step(40), AllOf(Contains(Mark{40 * kNsPerSecond, MarkKind::kCaptureSuspended, 0}),
+                              Not(Contains(Field(&Mark::id, collectives)))));
 }
 
 TEST_F(EmitterTest, TheLastBatchIsFinalEvenWhenEmpty) {

@@ -99,6 +99,7 @@ void EmitterThread::Loop(Emitter& emitter, Transport& transport) {
   CaptureRequests requests(parts_.config.requests);
   for (int round = 0; !WaitFor(tick); ++round) {
     if (parts_.periodic) parts_.periodic(state.clock.NowNs());
+    state.watches.LookAtAll();
     const double full = emitter.Tick(state.clock.NowNs());
     tick = NextTick(tick, full, emitter.expects_many_events(), longest);
     if (round % kTicksBetweenReclaims == 0) state.rings->Reclaim(IsAlive);

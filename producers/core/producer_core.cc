@@ -55,6 +55,11 @@ void eroica_detach(uint32_t timeout_ms) {
 
 bool eroica_enabled(void) { return Attachment::state() != nullptr; }
 
+bool eroica_watch(void (*look)(void* context), void* context) {
+  CoreState* const state = Attachment::state();
+  return state != nullptr && look != nullptr && state->watches.Add(look, context);
+}
+
 int64_t eroica_rank(void) {
   const CoreState* const state = Attachment::state();
   return state == nullptr ? -1 : state->rank.load(std::memory_order_relaxed);

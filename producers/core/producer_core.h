@@ -91,6 +91,9 @@ enum {
   EROICA_BACKWARD_BEGIN = 11,
   EROICA_OPTIMIZER_BEGIN = 12,
 };
+// eroica::CaptureKind: what EROICA_CAPTURE_SUSPENDED and EROICA_CAPTURE_RESUMED speak of, in the
+// lowest 8 bits of their id. Above: of collectives the activation mask that somebody else has set.
+enum { EROICA_CAPTURE_OF_DEVICE_WORK = 0, EROICA_CAPTURE_OF_COLLECTIVES = 1 };
 // eroica::EventKind, of what was lost
 enum {
   EROICA_LOST_INTERVAL = 0,
@@ -122,6 +125,10 @@ bool eroica_attach(const EroicaAttachOptions* options);
 void eroica_detach(uint32_t timeout_ms);
 // Whether events are taken at this moment. [hot]
 bool eroica_enabled(void);
+// For a producer without a thread: from here on the core's thread calls look(context) once in 5 to
+// 500 ms while events are taken. Both stay valid until the process ends. False: not attached, or
+// more than 8 of them. [setup]
+bool eroica_watch(void (*look)(void* context), void* context);
 // Who this process is in its job, as eroica_attach took it; -1: not known, or not attached. [hot]
 int64_t eroica_rank(void);
 int64_t eroica_world_size(void);
@@ -164,6 +171,8 @@ uint16_t eroica_communicator(uint64_t id, const char* name, const char* descript
 // once on a thread of its own waits for room, up to half a second; a training thread never does.
 uint32_t eroica_room(void);
 void eroica_interval(int64_t start_ns, int64_t end_ns, uint32_t function, uint8_t lane);
+// EROICA_CAPTURE_SUSPENDED holds until EROICA_CAPTURE_RESUMED of the same capture; the core repeats
+// it in every step.
 void eroica_mark(int64_t time_ns, int mark_kind, int64_t id);
 // value: share of the resource in use, 0 .. 1.
 void eroica_sample(int64_t time_ns, int resource, float value);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "schemas/capture_gap.h"
 #include "schemas/drop_reason.h"
 #include "schemas/event_batch.h"
 #include "schemas/function.h"
@@ -25,6 +26,10 @@ EROICA_SAME(EROICA_WAIT_NONE, WaitKind::kNone);
 EROICA_SAME(EROICA_WAIT_PEER, WaitKind::kPeer);
 EROICA_SAME(EROICA_WAIT_OTHER, WaitKind::kOther);
 EROICA_COUNTED(EROICA_WAIT_OTHER, kWaitKindCount);
+
+EROICA_SAME(EROICA_CAPTURE_OF_DEVICE_WORK, CaptureKind::kDeviceWork);
+EROICA_SAME(EROICA_CAPTURE_OF_COLLECTIVES, CaptureKind::kCollectives);
+EROICA_COUNTED(EROICA_CAPTURE_OF_COLLECTIVES, kCaptureKindCount);
 
 EROICA_SAME(EROICA_HOST_THREAD, LaneKind::kHostThread);
 EROICA_SAME(EROICA_TRAINING_THREAD, LaneKind::kTrainingThread);

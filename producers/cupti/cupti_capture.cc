@@ -298,12 +298,14 @@ void CuptiCapture::Stop() {
 }
 
 void CuptiCapture::MarkSuspended() {
-  if (!suspended_) eroica_mark(eroica_now_ns(), EROICA_CAPTURE_SUSPENDED, 0);
+  if (!suspended_)
+    eroica_mark(eroica_now_ns(), EROICA_CAPTURE_SUSPENDED, EROICA_CAPTURE_OF_DEVICE_WORK);
   suspended_ = true;
 }
 
 void CuptiCapture::MarkResumed() {
-  if (suspended_) eroica_mark(eroica_now_ns(), EROICA_CAPTURE_RESUMED, 0);
+  if (suspended_)
+    eroica_mark(eroica_now_ns(), EROICA_CAPTURE_RESUMED, EROICA_CAPTURE_OF_DEVICE_WORK);
   suspended_ = false;
 }
 

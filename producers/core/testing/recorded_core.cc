@@ -16,6 +16,7 @@ struct State {
   bool wants_full_trace = false;
   int capture_level = 2;
   int full_for = 0;
+  std::vector<std::pair<void (*)(void*), void*>> watches;
 };
 
 State& TheState() {
@@ -66,7 +67,13 @@ void Reset(bool enabled, int capture_level) {
     state.capture_level = capture_level;
     state.wants_full_trace = false;
     state.full_for = 0;
+    state.watches.clear();
   });
+}
+
+void LookAtWatched() {
+  for (const auto& [look, context] : With([](const State& state) { return state.watches; }))
+    look(context);
 }
 
 void SetCaptureLevel(int capture_level) {
@@ -106,6 +113,13 @@ void eroica_detach(uint32_t) {
 
 bool eroica_enabled(void) {
   return With([](const State& state) { return state.enabled; });
+}
+
+bool eroica_watch(void (*look)(void*), void* context) {
+  return With([&](State& state) {
+    state.watches.emplace_back(look, context);
+    return state.enabled;
+  });
 }
 
 int64_t eroica_rank(void) {

@@ -99,5 +99,7 @@ void SetCaptureLevel(int capture_level);
 void SetWantsFullTrace(bool wants);
 // No interval finds room until it was asked for so often.
 void SetFullFor(int questions);
+// Calls what eroica_watch was given since Reset, on this thread, as the core's thread would.
+void LookAtWatched();
 
 }  // namespace eroica::recorded_core

@@ -29,6 +29,8 @@ extern "C" {
 
 bool eroica_attach(const EroicaAttachOptions*) { return true; }
 bool eroica_enabled(void) { return true; }
+bool eroica_watch(void (*)(void*), void*) { return true; }
+void eroica_mark(int64_t, int, int64_t) {}
 int64_t eroica_rank(void) { return 0; }
 int64_t eroica_world_size(void) { return 4; }
 int eroica_capture_level(void) { return 2; }
