@@ -36,6 +36,14 @@ AbiResult InitAny(void** context, int* mask, const CommunicatorFacts& facts) {
   return kAbiSuccess;
 }
 
+// Whether NCCL says that none of the operation's channels reports: of a symmetric kernel's
+// operations the first one has them all (version 7).
+template <typename Coll>
+bool HasNoChannels(const Coll& coll) {
+  if constexpr (requires { coll.is_symmetric; }) return coll.is_symmetric && coll.channels == 0;
+  return false;
+}
+
 // What the versions call by different names. Version 3 counts the channels that an operation might
 // use, not those that it does; version 4 leaves those of point to point as they lie in memory.
 OperationLaunch LaunchOf(const EventV3::Coll& coll, int rank) {
@@ -68,7 +76,8 @@ OperationLaunch LaunchOf(const Coll& coll, int /*rank*/) requires requires {
           .datatype = coll.datatype,
           .count = coll.count,
           .sequence = coll.sequence,
-          .channels = coll.channels};
+          .channels = coll.channels,
+          .without_channels = HasNoChannels(coll)};
 }
 template <typename P2p>
 OperationLaunch LaunchOf(const P2p& p2p, int /*rank*/) requires requires {
@@ -185,6 +194,9 @@ ProfilerV5 MakeProfilerV5() {
 }
 ProfilerV6 MakeProfilerV6() {
   return {kProfilerName, InitV5, StartEvent<EventV6>, StopEvent, RecordState, Finalize};
+}
+ProfilerV7 MakeProfilerV7() {
+  return {kProfilerName, InitV5, StartEvent<EventV7>, StopEvent, RecordState, Finalize};
 }
 
 }  // namespace eroica::nccl

@@ -1,5 +1,5 @@
 // Between the versions of NCCL's profiler ABI and the one CollectiveRecorder that knows none of
-// them: four function tables, each a thin translation. What they promise to NCCL: success always,
+// them: five function tables, each a thin translation. What they promise to NCCL: success always,
 // nothing thrown, *handle written by every start, null pointers of any kind accepted, and nothing
 // behind a pointer read but the descriptor itself and its strings.
 #pragma once
@@ -8,6 +8,7 @@
 #include "producers/nccl/abi_v4.h"
 #include "producers/nccl/abi_v5.h"
 #include "producers/nccl/abi_v6.h"
+#include "producers/nccl/abi_v7.h"
 #include "producers/nccl/collective_recorder.h"
 
 namespace eroica::nccl {
@@ -26,5 +27,6 @@ ProfilerV3 MakeProfilerV3();
 ProfilerV4 MakeProfilerV4();
 ProfilerV5 MakeProfilerV5();
 ProfilerV6 MakeProfilerV6();
+ProfilerV7 MakeProfilerV7();
 
 }  // namespace eroica::nccl

@@ -21,10 +21,14 @@ inline constexpr uint64_t kP2pEvent = 1 << 2;
 inline constexpr uint64_t kProxyOpEvent = 1 << 3;
 inline constexpr uint64_t kProxyStepEvent = 1 << 4;
 inline constexpr uint64_t kKernelChEvent = 1 << 6;
+inline constexpr uint64_t kNetPluginEvent = 1 << 7;
 inline constexpr uint64_t kGroupApiEvent = 1 << 8;
+inline constexpr uint64_t kKernelPhaseEvent = 1 << 15;
 
 // States that the plugin listens to; a state is signalled when it is entered.
 inline constexpr int kProxyStepSendWait = 9;  // the data of a step is handed to the network
 inline constexpr int kKernelChStop = 22;  // carries the device's timer; not signalled in version 3
+// Of an event that the plugin does not ask for.
+inline constexpr int kKernelPhaseStop = 31;
 
 }  // namespace eroica::nccl

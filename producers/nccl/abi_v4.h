@@ -74,7 +74,7 @@ static_assert(offsetof(EventV4, p2p.peer) == 56 && offsetof(EventV4, p2p.channel
 static_assert(offsetof(EventV4, proxy_op.is_send) == 44 &&
               offsetof(EventV4, kernel_ch.timer) == 32);
 
-// Version 5 and 6 pass the same.
+// Versions 5 to 7 pass the same.
 union StateArgsV4 {
   struct {
     size_t size;

@@ -1,9 +1,5 @@
 // Version 6 of NCCL's profiler ABI (NCCL 2.29 and 2.30): version 5 and the collectives of the copy
 // engines, which the plugin does not ask for.
-//
-// Version 7 (NCCL 2.31 on) is deliberately neither declared nor exported. Forks of NCCL use the
-// same symbol name for layouts of their own, so that a plugin that exports it would read somebody
-// else's structure; NCCL asks for version 6 where 7 is missing.
 #pragma once
 
 #include <cstddef>

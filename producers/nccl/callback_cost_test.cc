@@ -96,7 +96,7 @@ class CallbackCostTest : public ::testing::TestWithParam<int> {
  protected:
   CallbackCostTest() : recorder_({.proxy_sampling = 2}, {.operations = 64, .children = 64}) {
     SetProcessRecorder(&recorder_);
-    const std::array<void*, 4> tables = {&v3_, &v4_, &v5_, &v6_};
+    const std::array<void*, 5> tables = {&v3_, &v4_, &v5_, &v6_, &v7_};
     harness_ = MakeNcclHarness(GetParam(), tables[static_cast<size_t>(GetParam() - 3)]);
   }
   ~CallbackCostTest() override {
@@ -109,9 +109,10 @@ class CallbackCostTest : public ::testing::TestWithParam<int> {
   ProfilerV4 v4_ = MakeProfilerV4();
   ProfilerV5 v5_ = MakeProfilerV5();
   ProfilerV6 v6_ = MakeProfilerV6();
+  ProfilerV7 v7_ = MakeProfilerV7();
   std::unique_ptr<NcclHarness> harness_;
 };
-INSTANTIATE_TEST_SUITE_P(Abi, CallbackCostTest, ::testing::Values(3, 4, 5, 6));
+INSTANTIATE_TEST_SUITE_P(Abi, CallbackCostTest, ::testing::Values(3, 4, 5, 6, 7));
 
 TEST(CallbackCost, TheCountersCount) {
   counting = true;

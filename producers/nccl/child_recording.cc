@@ -85,6 +85,7 @@ void CollectiveRecorder::NoteStop(RunningOperation* operation, const RunningChil
 }
 
 uint64_t CollectiveRecorder::StartKernelChannel(uint64_t handle, uint64_t timer) {
+  if (!options_.kernel_channels) return kNoHandle;  // a mask from outside asks for them
   RunningOperation* operation = operations_.Pin(handle);
   if (operation == nullptr) {
     Count(counters_.stale_handles);
@@ -112,6 +113,7 @@ uint64_t CollectiveRecorder::StartKernelChannel(uint64_t handle, uint64_t timer)
 
 uint64_t CollectiveRecorder::StartProxyOperation(uint64_t context, uint64_t handle,
                                                  const ProxyTransfer& transfer) {
+  if (options_.proxy_sampling == 0) return kNoHandle;  // likewise
   if (transfer.pid != pid_) {  // before anything else: context and parent are the other process'
     Count(counters_.foreign);
     return kNoHandle;

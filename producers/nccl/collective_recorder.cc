@@ -9,6 +9,7 @@
 
 #include "producers/core/producer_core.h"
 #include "producers/nccl/abi_types.h"
+#include "schemas/capture_gap.h"
 #include "schemas/drop_reason.h"
 
 namespace eroica::nccl {
@@ -19,6 +20,13 @@ constexpr int kMostChannels = 64;  // that NCCL has; what says more is no number
 
 uint16_t SaltOf(int64_t pid) {
   return static_cast<uint16_t>((static_cast<uint64_t>(pid) * 0x9E3779B97F4A7C15) >> 52);
+}
+
+// NCCL delivers a parent where its child is asked for.
+int DeliveredBy(int mask) {
+  const auto kinds = static_cast<uint64_t>(static_cast<uint32_t>(mask));
+  constexpr uint64_t kBelow = kProxyOpEvent | kProxyStepEvent | kKernelChEvent | kNetPluginEvent;
+  return static_cast<int>((kinds & kBelow) != 0 ? kinds | kCollEvent | kP2pEvent : kinds);
 }
 
 uint64_t BytesOf(const OperationLaunch& launch) {
@@ -48,7 +56,8 @@ void CollectiveRecorder::Attach() {
   if (attached_.load(std::memory_order_acquire)) return;
   const EroicaAttachOptions options = {
       .component = "nccl", .rank = -1, .world_size = -1, .role = nullptr, .device = -1};
-  attached_.store(eroica_attach(&options), std::memory_order_release);
+  if (!eroica_attach(&options) || attached_.exchange(true, std::memory_order_acq_rel)) return;
+  eroica_watch([](void* self) { static_cast<CollectiveRecorder*>(self)->LookAtMasks(); }, this);
 }
 
 // By the first communicator; the others wait for it, or they would lose what they launch meanwhile.
@@ -94,7 +103,7 @@ bool CollectiveRecorder::Bind(CommunicatorSlot* communicator, const OperationLau
 uint64_t CollectiveRecorder::OpenCommunicator(const CommunicatorFacts& facts, int* mask) {
   Attach();
   uint64_t handle = kNoHandle;
-  CommunicatorSlot* communicator = communicators_.Open(facts, mask, &handle);
+  CommunicatorSlot* communicator = communicators_.Open(facts, &handle);
   if (communicator == nullptr) {
     Count(counters_.no_room);
     return kNoHandle;
@@ -102,8 +111,9 @@ uint64_t CollectiveRecorder::OpenCommunicator(const CommunicatorFacts& facts, in
   for (std::atomic<uint64_t>& operation : *communicator->order)
     GiveUp(operation.exchange(kNoHandle));
   communicator->starting = 0;
-  if (eroica_enabled()) Bind(communicator, nullptr);
-  FollowMask(communicator, false);
+  const bool enabled = eroica_enabled();
+  if (enabled) Bind(communicator, nullptr);
+  communicator->mask = masks_.Join(mask, WantedMask(enabled));
   return handle;
 }
 
@@ -115,29 +125,40 @@ void CollectiveRecorder::CloseCommunicator(uint64_t handle) {
   }
   for (std::atomic<uint64_t>& operation : *communicator->order)
     GiveUp(operation.exchange(kNoHandle));
+  ActivationMasks::Leave(communicator->mask.exchange(nullptr));
   communicators_.Free(communicator);
 }
 
-// NCCL reads its mask anew for every operation, with an atomic load.
-bool CollectiveRecorder::FollowMask(CommunicatorSlot* communicator, bool at_operation) {
+// NCCL reads its mask for every operation, with an atomic load.
+CollectiveRecorder::Delivery CollectiveRecorder::FollowMask(CommunicatorSlot* communicator,
+                                                            bool at_operation) {
   const bool enabled = eroica_enabled();
-  int* mask = communicator->mask.load(std::memory_order_relaxed);
-  if (mask == nullptr) return enabled;
-  const std::atomic_ref<int> active(*mask);
-  const int now = active.load(std::memory_order_relaxed);
-  int wanted = enabled ? ActiveMask() : IdleMask();
+  int wanted = WantedMask(enabled);
+  ActivationMask* const mask = communicator->mask.load(std::memory_order_relaxed);
+  if (mask == nullptr) return {.enabled = enabled, .mask = wanted};
   if (enabled && options_.proxy_sampling > 0) {
     // The network's part is asked for with the operations that are enqueued until the next launch.
     constexpr int kProxy = static_cast<int>(kProxyOpEvent | kProxyStepEvent);
     if (!at_operation) {
-      wanted |= now & kProxy;
+      wanted |= mask->Now() & kProxy;
     } else if (eroica_capture_level() > 0 &&
                sampled_.fetch_add(1, std::memory_order_relaxed) % options_.proxy_sampling == 0) {
       wanted |= kProxy;
     }
   }
-  if (now != wanted) active.store(wanted, std::memory_order_relaxed);
-  return enabled;
+  return {.enabled = enabled, .mask = mask->Follow(wanted)};
+}
+
+void CollectiveRecorder::LookAtMasks() {
+  std::optional<int> gap = eroica_enabled() ? masks_.FromOutside() : std::nullopt;
+  // What it adds is no gap.
+  if (gap && (DeliveredBy(*gap) & ActiveMask()) == ActiveMask()) gap = std::nullopt;
+  if (gap == gap_) return;
+  const int mark = gap ? EROICA_CAPTURE_SUSPENDED : EROICA_CAPTURE_RESUMED;
+  const CaptureGap said = {.capture = CaptureKind::kCollectives,
+                           .detail = static_cast<uint32_t>(gap.value_or(0))};
+  eroica_mark(eroica_now_ns(), mark, said.mark_id());
+  gap_ = gap;
 }
 
 void CollectiveRecorder::StartGroup(uint64_t handle) {
@@ -189,7 +210,8 @@ uint64_t CollectiveRecorder::StartOperation(uint64_t handle, const OperationLaun
     Count(counters_.stale_handles);
     return kNoHandle;
   }
-  if (!FollowMask(communicator, true) || !Accepts(communicator, launch)) return kNoHandle;
+  const Delivery delivery = FollowMask(communicator, true);
+  if (!delivery.enabled || !Accepts(communicator, launch)) return kNoHandle;
   // A part of each all-to-all, copied within the device: nobody waits, and no channel ever comes.
   if (launch.point_to_point && launch.peer >= 0 &&
       launch.peer == communicator->rank.load(std::memory_order_relaxed)) {
@@ -213,8 +235,10 @@ uint64_t CollectiveRecorder::StartOperation(uint64_t handle, const OperationLaun
   operation->lane = communicator->lane.load(std::memory_order_relaxed);
   operation->name = static_cast<uint8_t>(name);
   operation->expected_channels = static_cast<uint16_t>(channels_known ? launch.channels : 0);
-  operation->childless =
-      !options_.kernel_channels || communicator->silent.load(std::memory_order_relaxed);
+  const bool channels_come =
+      options_.kernel_channels && (static_cast<uint64_t>(delivery.mask) & kKernelChEvent) != 0;
+  operation->childless = !channels_come || launch.without_channels ||
+                         communicator->silent.load(std::memory_order_relaxed);
   const EroicaCollective collective = {
       .communicator = communicator->core_number.load(std::memory_order_relaxed),
       .operation = static_cast<uint8_t>(kind),

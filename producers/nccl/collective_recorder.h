@@ -25,7 +25,9 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 
+#include "producers/nccl/activation_mask.h"
 #include "producers/nccl/child_table.h"
 #include "producers/nccl/communicator_pool.h"
 #include "producers/nccl/nccl_options.h"
@@ -52,8 +54,9 @@ struct OperationLaunch {
   uint64_t count = 0;
   uint64_t sequence = 0;  // collectives only: per function and communicator
   bool point_to_point = false;
-  int peer = -1;     // rank within the communicator
-  int channels = 0;  // that it uses; 0: not known
+  int peer = -1;                  // rank within the communicator
+  int channels = 0;               // that it uses; 0: not known
+  bool without_channels = false;  // none of them tells of it: it ends when it is enqueued
   // Version 3 tells of the communicator here.
   uint64_t comm_id = 0;
   bool has_comm_id = false;
@@ -88,7 +91,7 @@ class CollectiveRecorder {
   explicit CollectiveRecorder(const NcclOptions& options, const RecorderLimits& limits = {});
 
   // A communicator begins; its handle, kNoHandle where there is no room. mask: NCCL's activation
-  // mask, which is followed up until CloseCommunicator. [setup]
+  // mask (activation_mask.h), which follows the capture until CloseCommunicator. [setup]
   uint64_t OpenCommunicator(const CommunicatorFacts& facts, int* mask);
   void CloseCommunicator(uint64_t communicator);
 
@@ -103,6 +106,11 @@ class CollectiveRecorder {
   void RecordKernelStop(uint64_t kernel_channel, uint64_t timer);
   void RecordSendWait(uint64_t proxy_step, uint64_t bytes);
   void Stop(uint64_t handle);
+
+  // Reports a gap: marks EROICA_CAPTURE_SUSPENDED when a mask from outside takes events away that
+  // the plugin asks for, again when it takes others, and EROICA_CAPTURE_RESUMED when it takes none.
+  // With a mask of 0 NCCL calls nothing, so the core's thread calls this, and no other thread may.
+  void LookAtMasks();
 
   // Of a communicator when all is taken, and when nothing is: the one event that tells when to
   // begin.
@@ -126,7 +134,13 @@ class CollectiveRecorder {
   void Attach();
   void RegisterFunctions();
   bool Bind(CommunicatorSlot* communicator, const OperationLaunch* launch);
-  bool FollowMask(CommunicatorSlot* communicator, bool at_operation);
+  // What is taken at the moment: whether anything is, and the kinds of events that NCCL delivers.
+  struct Delivery {
+    bool enabled = false;
+    int mask = 0;
+  };
+  Delivery FollowMask(CommunicatorSlot* communicator, bool at_operation);
+  int WantedMask(bool enabled) const { return enabled ? ActiveMask() : IdleMask(); }
   bool Accepts(CommunicatorSlot* communicator, const OperationLaunch& launch);
   int32_t GlobalPeer(const CommunicatorSlot& communicator, int peer);
   void Enter(CommunicatorSlot* communicator, RunningOperation* operation);
@@ -156,6 +170,8 @@ class CollectiveRecorder {
   OperationTable operations_;
   ChildTable children_;
   CommunicatorPool communicators_;
+  ActivationMasks masks_;
+  std::optional<int> gap_;  // the mask that the last EROICA_CAPTURE_SUSPENDED named
   std::array<FunctionPair, kOperationNameCount> functions_;
   std::once_flag functions_registered_;
   std::atomic<bool> attached_{false};

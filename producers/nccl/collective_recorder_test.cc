@@ -15,7 +15,7 @@ using recorded_core::Recorded;
 using recorded_core::TakenOperation;
 
 class CollectiveRecorderTest : public RecorderFixture {};
-INSTANTIATE_TEST_SUITE_P(Abi, CollectiveRecorderTest, ::testing::Values(3, 4, 5, 6));
+INSTANTIATE_TEST_SUITE_P(Abi, CollectiveRecorderTest, ::testing::Values(3, 4, 5, 6, 7));
 
 std::string FunctionOf(const Recorded& all, const TakenOperation& operation) {
   return all.functions.at(operation.interval.function).name;

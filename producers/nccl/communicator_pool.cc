@@ -21,8 +21,7 @@ uint16_t CommunicatorPool::IndexOf(const CommunicatorSlot& communicator) const {
   return static_cast<uint16_t>(&communicator - slots_.get());
 }
 
-CommunicatorSlot* CommunicatorPool::Open(const CommunicatorFacts& facts, int* mask,
-                                         uint64_t* handle) {
+CommunicatorSlot* CommunicatorPool::Open(const CommunicatorFacts& facts, uint64_t* handle) {
   const uint32_t index = free_.Pop();
   if (index == IndexStack::kNone) return nullptr;
   CommunicatorSlot& slot = slots_[index];
@@ -34,7 +33,7 @@ CommunicatorSlot* CommunicatorPool::Open(const CommunicatorFacts& facts, int* ma
     free_.Push(index);
     return nullptr;
   }
-  slot.mask = mask;
+  slot.mask = nullptr;
   slot.id = facts.id;
   slot.id_known = facts.id_known;
   slot.nodes = facts.nodes;

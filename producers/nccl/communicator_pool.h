@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "producers/nccl/activation_mask.h"
 #include "producers/nccl/device_clock.h"
 #include "producers/nccl/event_handle.h"
 #include "producers/nccl/index_stack.h"
@@ -33,7 +34,7 @@ using OperationOrder = std::array<std::atomic<uint64_t>, kOrderWindow>;
 struct alignas(64) CommunicatorSlot {
   std::atomic<uint64_t> state{0};  // CommunicatorPool's
 
-  std::atomic<int*> mask{nullptr};  // NCCL's, one in the process
+  std::atomic<ActivationMask*> mask{nullptr};  // of its NCCL; nullptr: not known
   std::atomic<uint64_t> id{0};
   std::atomic<bool> id_known{false};
   std::atomic<int> nodes{0}, ranks{0}, rank{-1};
@@ -60,7 +61,7 @@ class CommunicatorPool {
   CommunicatorPool(uint32_t size, uint16_t salt);
 
   // A communicator with what is known of it, and its handle; nullptr: no room. [setup]
-  CommunicatorSlot* Open(const CommunicatorFacts& facts, int* mask, uint64_t* handle);
+  CommunicatorSlot* Open(const CommunicatorFacts& facts, uint64_t* handle);
   // nullptr: finalized, or never ours.
   CommunicatorSlot* Find(uint64_t handle);
   CommunicatorSlot* At(uint16_t index) { return &slots_[index]; }

@@ -30,7 +30,7 @@ class NcclPitfallsTest : public RecorderFixture {
   }
   static constexpr uint8_t kRingFull = 60, kMalformed = 44, kTruncated = 45;
 };
-INSTANTIATE_TEST_SUITE_P(Abi, NcclPitfallsTest, ::testing::Values(3, 4, 5, 6));
+INSTANTIATE_TEST_SUITE_P(Abi, NcclPitfallsTest, ::testing::Values(3, 4, 5, 6, 7));
 
 TEST_P(NcclPitfallsTest, AChannelStopsBeforeItStarts) {
   const HarnessCommunicator tp = Open();

@@ -27,7 +27,7 @@ class NcclThreadsTest : public RecorderFixture {
     EXPECT_EQ(counts.malformed, 0u);
   }
 };
-INSTANTIATE_TEST_SUITE_P(Abi, NcclThreadsTest, ::testing::Values(3, 4, 5, 6));
+INSTANTIATE_TEST_SUITE_P(Abi, NcclThreadsTest, ::testing::Values(3, 4, 5, 6, 7));
 
 TEST_P(NcclThreadsTest, AJobIsTakenWhole) {
   const HarnessJob job = {.communicators = 3, .kernels = 200};

@@ -7,12 +7,25 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "producers/core/producer_core.h"
 #include "producers/core/testing/recorded_core.h"
 #include "producers/nccl/abi_types.h"
 #include "producers/nccl/testing/harness_job.h"
 #include "producers/nccl/testing/nccl_harness.h"
+
+// This program as an NCCL that says its version.
+namespace {
+
+int nccl_version = 23'203;
+
+}  // namespace
+
+extern "C" int ncclGetVersion(int* version) {
+  *version = nccl_version;
+  return 0;
+}
 
 namespace eroica::nccl {
 namespace {
@@ -37,19 +50,32 @@ class PluginLibraryTest : public ::testing::TestWithParam<int> {
     eroica_attach(&job);
   }
 };
-INSTANTIATE_TEST_SUITE_P(Abi, PluginLibraryTest, ::testing::Values(3, 4, 5, 6));
+INSTANTIATE_TEST_SUITE_P(Abi, PluginLibraryTest, ::testing::Values(3, 4, 5, 6, 7));
 
 TEST(PluginLibrary, ExportsTheVersionsThatItKnowsAndNoOther) {
   const Library library = OpenPlugin();
   ASSERT_NE(library, nullptr) << dlerror();
   for (int version = 1; version <= 9; ++version) {
-    EXPECT_EQ(TableOf(library, version) != nullptr, version >= 3 && version <= 6) << version;
+    EXPECT_EQ(TableOf(library, version) != nullptr, version >= 3 && version <= 7) << version;
   }
   // Every table begins with the profiler's name, and holds five functions.
-  for (int version = 3; version <= 6; ++version) {
+  for (int version = 3; version <= 7; ++version) {
     void* const* table = static_cast<void* const*>(TableOf(library, version));
     EXPECT_EQ(std::string(static_cast<const char*>(table[0])), "Eroica");
     EXPECT_TRUE(std::all_of(table, table + 6, [](const void* entry) { return entry != nullptr; }));
+  }
+}
+
+// A fork of NCCL 2.30 has another layout under the name of version 7, and asks for version 6 where
+// there is none.
+TEST(PluginLibrary, OffersVersion7OnlyToAnNcclThatHasIt) {
+  const Library library = OpenPlugin();
+  ASSERT_NE(library, nullptr) << dlerror();
+  for (const auto& [version, offered] :
+       {std::pair(22'602, false), {23'007, false}, {23'100, true}, {23'203, true}}) {
+    nccl_version = version;
+    EXPECT_EQ(TableOf(library, 7) != nullptr, offered) << version;
+    EXPECT_NE(TableOf(library, 6), nullptr);
   }
 }
 

@@ -7,9 +7,12 @@
 #include "producers/nccl/abi_v4.h"
 #include "producers/nccl/abi_v5.h"
 #include "producers/nccl/abi_v6.h"
+#include "producers/nccl/abi_v7.h"
 
 namespace eroica::nccl {
 namespace {
+
+int process_mask = 0;
 
 template <typename Profiler, typename Event, typename StateArgs, int kVersion>
 class VersionHarness final : public NcclHarness {
@@ -127,6 +130,11 @@ class VersionHarness final : public NcclHarness {
     event->coll.algorithm = "RING";
     event->coll.protocol = "LL";
     if constexpr (kVersion == 3) FillIdentity(&event->coll, c);
+    if constexpr (kVersion == 7) {
+      event->coll.kernel_variant = op.symmetric ? "AllGather_LL" : nullptr;
+      event->coll.is_symmetric = op.symmetric;
+      event->coll.user_tag = 7;
+    }
   }
 
   static void FillPeerToPeer(Event* event, const HarnessCommunicator& c,
@@ -138,6 +146,7 @@ class VersionHarness final : public NcclHarness {
     event->p2p.peer = op.peer;
     if constexpr (kVersion > 4) event->p2p.channels = op.channels;
     if constexpr (kVersion == 3) FillIdentity(&event->p2p, c);
+    if constexpr (kVersion == 7) event->p2p.user_tag = 7;
   }
 
   template <typename Operation>
@@ -156,6 +165,8 @@ class VersionHarness final : public NcclHarness {
 };
 
 }  // namespace
+
+NcclHarness::NcclHarness() : mask(process_mask) { mask = 0; }
 
 void NcclHarness::StopKernelChannel(void* handle, uint64_t timer) {
   if (handle == nullptr) return;
@@ -177,6 +188,9 @@ std::unique_ptr<NcclHarness> MakeNcclHarness(int version, void* profiler) {
     case 6:
       return std::make_unique<VersionHarness<ProfilerV6, EventV6, StateArgsV4, 6>>(
           static_cast<ProfilerV6*>(profiler));
+    case 7:
+      return std::make_unique<VersionHarness<ProfilerV7, EventV7, StateArgsV4, 7>>(
+          static_cast<ProfilerV7*>(profiler));
     default: return nullptr;
   }
 }

@@ -1,5 +1,5 @@
-// NCCL's side of the profiler ABI, for tests: calls a function table of version 3, 4, 5 or 6 with
-// the descriptors that NCCL of that version fills, among them what newer NCCL leaves out for older
+// NCCL's side of the profiler ABI, for tests: calls a function table of version 3 to 7 with the
+// descriptors that NCCL of that version fills, among them what newer NCCL leaves out for older
 // tables (version 4 not cleared, types cut to 8 bits, no timers in version 3). Thread-safe as far
 // as the table is; the caller plays NCCL's threads.
 #pragma once
@@ -29,6 +29,7 @@ struct HarnessOperation {
   bool point_to_point = false;
   int peer = -1;
   uint8_t channels = 2;
+  bool symmetric = false;  // of a symmetric kernel; versions before 7 do not say it
 };
 
 struct HarnessProxyOp {
@@ -61,8 +62,12 @@ class NcclHarness {
 
   // As NCCL does it: the state with the timer, then the stop.
   void StopKernelChannel(void* handle, uint64_t timer);
-  // The one mask of the process.
-  int mask = 0;
+  // The one mask of the process, 0 when a harness is made. As NCCL's it lies in a library or in the
+  // program.
+  int& mask;
+
+ protected:
+  NcclHarness();
 };
 
 // profiler: the address of an ncclProfiler_v<version>.

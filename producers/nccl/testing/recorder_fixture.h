@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -29,11 +30,8 @@ class RecorderFixture : public ::testing::TestWithParam<int> {
     recorder_ = std::make_unique<CollectiveRecorder>(options, limits);
     SetProcessRecorder(recorder_.get());
     const int version = GetParam();
-    void* table = &v6_;
-    if (version == 3) table = &v3_;
-    if (version == 4) table = &v4_;
-    if (version == 5) table = &v5_;
-    harness_ = MakeNcclHarness(version, table);
+    const std::array<void*, 5> tables = {&v3_, &v4_, &v5_, &v6_, &v7_};
+    harness_ = MakeNcclHarness(version, tables[static_cast<size_t>(version - 3)]);
   }
 
   NcclHarness& harness() { return *harness_; }
@@ -71,6 +69,7 @@ class RecorderFixture : public ::testing::TestWithParam<int> {
   ProfilerV4 v4_ = MakeProfilerV4();
   ProfilerV5 v5_ = MakeProfilerV5();
   ProfilerV6 v6_ = MakeProfilerV6();
+  ProfilerV7 v7_ = MakeProfilerV7();
   std::unique_ptr<CollectiveRecorder> recorder_;
   std::unique_ptr<NcclHarness> harness_;
 };
