@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 
 #include "producers/core/background_thread.h"
 
@@ -52,7 +53,7 @@ void* CaptureThread::Run(void* self) {
   auto* thread = static_cast<CaptureThread*>(self);
   try {
     thread->Loop();
-  } catch (...) {  // no memory: the process goes on, without us
+  } catch (const std::exception&) {  // no memory: the process goes on, without us
     thread->Publish(CuptiCapture::State::kOff, true);
   }
   return nullptr;

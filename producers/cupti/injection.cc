@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -43,8 +44,8 @@ void Announce(const std::string& why) {
 
 // As the Python package decides it. Of SLURM a launcher has the variable, too.
 bool IsNamedRank() {
-  constexpr const char* kVariables[] = {"EROICA_RANK", "RANK", "OMPI_COMM_WORLD_RANK",
-                                        "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK"};
+  constexpr const char* kVariables[] = {"EROICA_RANK", "RANK",      "OMPI_COMM_WORLD_RANK",
+                                        "PMI_RANK",    "PMIX_RANK", "MV2_COMM_WORLD_RANK"};
   return std::ranges::any_of(kVariables, [](const char* variable) {
     const char* value = std::getenv(variable);
     return value != nullptr && *value != '\0';
@@ -122,7 +123,7 @@ extern "C" {
 int InitializeInjection(void) {
   try {
     eroica::Initialize();
-  } catch (...) {  // no memory: CUDA goes on without us
+  } catch (const std::exception&) {  // no memory: CUDA goes on without us
   }
   return 1;
 }

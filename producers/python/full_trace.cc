@@ -1,6 +1,7 @@
 #include "producers/python/full_trace.h"
 
 #include <cstdio>
+#include <exception>
 #include <utility>
 
 #include "producers/core/producer_core.h"
@@ -128,7 +129,7 @@ int FullTrace::OnEvent(PyPointer, PyPointer frame, int what, PyPointer argument)
       case kBuiltInException: trace.Pop(); break;
       default: break;
     }
-  } catch (...) {  // no memory: the interpreter above must not see it
+  } catch (const std::exception&) {  // no memory: the interpreter above must not see it
     trace.Remove();
   }
   return 0;

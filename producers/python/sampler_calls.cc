@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <exception>
+
 #include "producers/core/producer_core.h"
 #include "producers/python/cpython_api.h"
 #include "producers/python/python_calls.h"
@@ -42,7 +44,7 @@ void eroica_python_collection(int64_t start_monotonic_ns) {
   uint32_t function = EROICA_NO_PARENT;
   try {
     if (sampler != nullptr) function = sampler->collections().FunctionHere();
-  } catch (...) {  // no memory for its stack
+  } catch (const std::exception&) {  // no memory for its stack
   }
   if (function == EROICA_NO_PARENT) function = eroica::GarbageCollections::FunctionAnywhere();
   eroica_python_interval(start_monotonic_ns, function);

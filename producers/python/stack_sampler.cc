@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <exception>
 
 #include "producers/core/background_thread.h"
 #include "producers/core/producer_core.h"
@@ -232,7 +233,8 @@ int StackSampler::OnPendingCall(void* self) {
   auto* sampler = static_cast<StackSampler*>(self);
   try {
     sampler->Visit();
-  } catch (...) {  // no memory: a visit is lost, the interpreter above must not see it
+  } catch (
+      const std::exception&) {  // no memory: a visit is lost, the interpreter above must not see it
     sampler->request_.store(Request::kIdle, std::memory_order_release);
   }
   return 0;

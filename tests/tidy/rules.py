@@ -169,6 +169,15 @@ def no_throw(tree):
                 yield path, line, "throws; operations that can fail answer with absl::Status"
 
 
+def no_catch_all_in_producers(tree):
+    for path, text in _cpp(tree):
+        if not path.startswith("producers/") or _is_test(path, text):
+            continue
+        for line, code in _lines(cpp_source.without_comments_and_literals(text)):
+            if re.search(r"\bcatch\s*\(\s*\.\.\.\s*\)", code):
+                yield path, line, "catches the end of a host's thread as well (pthread_exit), which aborts the process; catch std::exception"
+
+
 def no_sleep_in_tests(tree):
     for path, text in _cpp(tree):
         in_real_time = (
@@ -342,6 +351,7 @@ ALL = (
     library_owners,
     threads,
     no_throw,
+    no_catch_all_in_producers,
     no_sleep_in_tests,
     headers,
     one_definition,

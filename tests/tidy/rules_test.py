@@ -95,6 +95,12 @@ class Code(unittest.TestCase):
         self.assertTrue(broken(rules.no_throw, schemas__a_dot_cc="void f() { throw 1; }"))
         self.assertFalse(broken(rules.no_throw, schemas__a_dot_cc='// throw\nconst char* a = "throw";'))
 
+    def test_the_end_of_a_thread_is_not_caught(self):
+        catches = "void f() { try { g(); } catch (%s) {} }"
+        self.assertTrue(broken(rules.no_catch_all_in_producers, producers__python__a_dot_cc=catches % "..."))
+        self.assertFalse(broken(rules.no_catch_all_in_producers, producers__python__a_dot_cc=catches % "const std::exception&"))
+        self.assertFalse(broken(rules.no_catch_all_in_producers, ops__rest__a_dot_cc=catches % "..."))
+
     def test_sleep(self):
         self.assertTrue(broken(rules.no_sleep_in_tests, schemas__a_test_dot_cc="#include <gtest/gtest.h>\nstd::this_thread::sleep_for(1s);"))
         self.assertFalse(broken(rules.no_sleep_in_tests, schemas__a_dot_cc="std::this_thread::sleep_for(1s);"))

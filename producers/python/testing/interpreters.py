@@ -13,7 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PRODUCER = os.path.dirname(HERE)
 ZERO_CODE = os.path.join(PRODUCER, "zero_code")
 LIB_DIR = os.environ.get("EROICA_TEST_LIB_DIR", "")
-VERSIONS = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
+VERSIONS = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 
 
 def _version(path):
