@@ -231,6 +231,14 @@ TEST(PatternInvariants, Levels) {
   REFUSED(kLimitExceeded, v.levels.resize(kResourceCount + 1, v.levels[0]));
 }
 
+TEST(PatternInvariants, SuspendedCaptures) {
+  Expect expect(ExamplePatternBatch());
+  REFUSED(kValueOutOfRange, v.suspended[0].suspended_ns = 0);
+  REFUSED(kTimeOutOfRange, v.suspended[0].suspended_ns = -1);
+  REFUSED(kNotInOrder, std::swap(v.suspended[0], v.suspended[1]));
+  REFUSED(kNotInOrder, v.suspended[1].gap.capture = v.suspended[0].gap.capture);  // each once
+}
+
 TEST(CollectiveInvariants, Batch) {
   Expect expect(ExampleCollectiveBatch());
   REFUSED(kInvalidIdentity, v.world_size = 2);

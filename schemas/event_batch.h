@@ -187,6 +187,9 @@ struct ProgressReport {
   // the framework itself gave the job up as hung (a watchdog's dump): how long it stood is not
   // known
   bool timed_out = false;
+  // a capture of collectives stands still (schemas/capture_gap.h): what was launched since is not
+  // known
+  bool collectives_suspended = false;
   friend bool operator==(const ProgressReport&, const ProgressReport&) = default;
 };
 

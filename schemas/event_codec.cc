@@ -40,7 +40,7 @@ EventTableOffsets WriteTables(const EventBatch& batch, WireWriter& writer) {
         const auto in_flight = WriteInFlight(row.in_flight, writer);
         const auto operations = WriteOperations(row.operations, writer);
         return wire::CreateProgressReport(builder, row.time_ns, row.step, row.function, in_flight,
-                                          operations, row.timed_out);
+                                          operations, row.timed_out, row.collectives_suspended);
       });
   out.connections = WriteConnections(batch.connections, writer);
   return out;
@@ -124,6 +124,7 @@ void ReadProgress(const wire::EventBatch& from, WireReader& reader,
     ReadInFlight(row.in_flight(), reader, &report.in_flight);
     ReadOperations(row.operations(), reader, &report.operations);
     report.timed_out = row.timed_out();
+    report.collectives_suspended = row.collectives_suspended();
   }
 }
 

@@ -219,6 +219,8 @@ PatternBatch ExamplePatternBatch() {
                         .retransmits = 7}};
   batch.levels = {{.resource = Resource::kCpu, .mean = 0.25, .max = 1, .samples = 500},
                   {.resource = Resource::kCpuWait, .mean = 0.125, .max = 0.5, .samples = 1}};
+  batch.suspended = {{.gap = {CaptureKind::kDeviceWork, 0}, .suspended_ns = 17},
+                     {.gap = {CaptureKind::kCollectives, 0x8002}, .suspended_ns = 12'000'000}};
   return batch;
 }
 

@@ -90,6 +90,7 @@ TEST(GoldenPayloadOfBefore, PatternsWithoutStages) {
   for (StepRecord& step : expected.steps) step.stage_ns = {};
   expected.connections.clear();
   expected.levels.clear();
+  expected.suspended.clear();
   ExpectRead(ReadPayload("PTB1_without_stages"), expected);
 }
 
@@ -104,7 +105,15 @@ TEST(GoldenPayloadOfBefore, FindingsWithoutTimes) {
 TEST(GoldenPayloadOfBefore, PatternsWithoutLevels) {
   PatternBatch expected = ExamplePatternBatch();
   expected.levels.clear();
+  expected.suspended.clear();
   ExpectUnchanged(ReadPayload("PTB1_without_levels"), expected);
+}
+
+// Before captures that stood still were told.
+TEST(GoldenPayloadOfBefore, PatternsWithoutSuspendedCaptures) {
+  PatternBatch expected = ExamplePatternBatch();
+  expected.suspended.clear();
+  ExpectUnchanged(ReadPayload("PTB1_without_suspended"), expected);
 }
 
 }  // namespace

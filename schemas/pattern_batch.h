@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "schemas/capture_gap.h"
 #include "schemas/duration_histogram.h"
 #include "schemas/event_batch.h"
 #include "schemas/function.h"
@@ -92,6 +93,13 @@ struct ResourceLevel {
   friend bool operator==(const ResourceLevel&, const ResourceLevel&) = default;
 };
 
+// A capture that stood still in the window.
+struct SuspendedCapture {
+  CaptureGap gap;            // as it was last
+  int64_t suspended_ns = 0;  // of the window, more than 0
+  friend bool operator==(const SuspendedCapture&, const SuspendedCapture&) = default;
+};
+
 struct PatternBatch {
   JobId job;
   RankId rank;
@@ -114,6 +122,7 @@ struct PatternBatch {
   std::vector<CommId> communicators;           // that the rank is a member of, sorted
   std::vector<ConnectionPattern> connections;  // by peer, resource and communicator
   std::vector<ResourceLevel> levels;           // by resource, each once, of those that were sampled
+  std::vector<SuspendedCapture> suspended;     // by capture, each once
   friend bool operator==(const PatternBatch&, const PatternBatch&) = default;
 };
 

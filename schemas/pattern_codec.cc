@@ -173,6 +173,27 @@ void ReadLevels(const wire::PatternBatch& from, WireReader& reader, PatternBatch
   }
 }
 
+WireWriter::VectorOffset<const wire::SuspendedCapture*> WriteSuspended(const PatternBatch& batch,
+                                                                       WireWriter& writer) {
+  if (batch.suspended.empty()) return 0;
+  std::vector<wire::SuspendedCapture> rows;
+  rows.reserve(batch.suspended.size());
+  for (const SuspendedCapture& row : batch.suspended)
+    rows.emplace_back(row.suspended_ns, row.gap.detail, static_cast<uint8_t>(row.gap.capture));
+  return writer.builder().CreateVectorOfStructs(rows);
+}
+
+// Of a newer program's captures nothing is known here: they are left out.
+void ReadSuspended(const wire::PatternBatch& from, WireReader& reader, PatternBatch* to) {
+  constexpr uint32_t kMostCaptures = 256;
+  to->suspended.clear();
+  for (const wire::SuspendedCapture& row : reader.Structs(from.suspended(), kMostCaptures)) {
+    if (row.capture() >= kCaptureKindCount) continue;
+    to->suspended.push_back(
+        {.gap = {static_cast<CaptureKind>(row.capture()), row.detail()}, .suspended_ns = row.ns()});
+  }
+}
+
 void ReadRows(const wire::PatternBatch& from, WireReader& reader, PatternBatch* to) {
   const auto steps = reader.Structs(from.steps(), CodecLimits::kPatterns);
   to->steps.resize(steps.size());
@@ -197,6 +218,7 @@ void ReadRows(const wire::PatternBatch& from, WireReader& reader, PatternBatch* 
   for (size_t i = 0; i < communicators.size(); ++i) to->communicators[i] = CommId(communicators[i]);
   ReadConnections(from, reader, to);
   ReadLevels(from, reader, to);
+  ReadSuspended(from, reader, to);
 }
 
 }  // namespace
@@ -225,6 +247,7 @@ void Write(const PatternBatch& batch, WireWriter& writer) {
   const auto pauses = WritePauses(batch.steps, writer);
   const auto connections = WriteConnections(batch, writer);
   const auto levels = WriteLevels(batch, writer);
+  const auto suspended = WriteSuspended(batch, writer);
   const auto patterns = writer.Tables<wire::FunctionPattern>(
       batch.patterns, [&](const FunctionPattern& row) { return WritePattern(row, writer); });
   const auto folded = writer.Scalars<int64_t>(
@@ -259,6 +282,7 @@ void Write(const PatternBatch& batch, WireWriter& writer) {
   table.add_connections(connections);
   table.add_step_pause(pauses);
   table.add_levels(levels);
+  table.add_suspended(suspended);
   wire::FinishPatternBatchBuffer(writer.builder(), table.Finish());
 }
 

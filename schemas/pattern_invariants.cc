@@ -72,6 +72,19 @@ void CheckLevels(const PatternBatch& batch, Violation& violation) {
                     DropReason::kNotInOrder);
 }
 
+void CheckSuspended(const PatternBatch& batch, Violation& violation) {
+  for (const SuspendedCapture& row : batch.suspended) {
+    violation.RequireEnum(row.gap.capture, kCaptureKindCount);
+    violation.RequireTime(row.suspended_ns);
+    violation.Require(row.suspended_ns > 0, DropReason::kValueOutOfRange);
+  }
+  const auto not_after = [](const SuspendedCapture& a, const SuspendedCapture& b) {
+    return a.gap.capture >= b.gap.capture;
+  };
+  violation.Require(std::ranges::adjacent_find(batch.suspended, not_after) == batch.suspended.end(),
+                    DropReason::kNotInOrder);
+}
+
 }  // namespace
 
 DropReason CheckInvariants(const PatternBatch& batch) {
@@ -92,6 +105,7 @@ DropReason CheckInvariants(const PatternBatch& batch) {
   violation.RequireSorted(batch.steps, [](const StepRecord& step) { return step.id; });
   CheckConnections(batch, violation);
   CheckLevels(batch, violation);
+  CheckSuspended(batch, violation);
   violation.RequireRows(batch.patterns.size(), CodecLimits::kPatterns);
   for (const FunctionPattern& pattern : batch.patterns) CheckPattern(pattern, violation);
   violation.RequireSorted(batch.patterns,

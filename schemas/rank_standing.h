@@ -26,8 +26,9 @@ struct RankStanding {
   // when a collective was last launched or ended, or a mark last passed; time_ns where nothing is
   // known of it
   int64_t last_progress_ns = 0;
-  bool timed_out = false;      // as ProgressReport::timed_out
-  Pause pause = Pause::kNone;  // it may rightly stand for long
+  bool timed_out = false;              // as ProgressReport::timed_out
+  bool collectives_suspended = false;  // likewise
+  Pause pause = Pause::kNone;          // it may rightly stand for long
   WindowKind window_kind = WindowKind::kTime;
   int64_t window_index = 0;  // that the rank is in
   int64_t step = -1;         // that the rank is in

@@ -36,6 +36,7 @@ void Write(const RankStanding& standing, WireWriter& writer) {
   table.add_in_flight(in_flight);
   table.add_operations(operations);
   table.add_connections(connections);
+  table.add_collectives_suspended(standing.collectives_suspended);
   wire::FinishRankStandingBuffer(writer.builder(), table.Finish());
 }
 
@@ -49,6 +50,7 @@ void Read(const wire::RankStanding& from, WireReader& reader, RankStanding* to) 
   to->time_ns = from.time_ns();
   to->last_progress_ns = from.last_progress_ns();
   to->timed_out = from.timed_out();
+  to->collectives_suspended = from.collectives_suspended();
   to->pause = static_cast<Pause>(from.pause());
   to->window_kind = static_cast<WindowKind>(from.window_kind());
   to->window_index = from.window_index();

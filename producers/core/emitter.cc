@@ -120,7 +120,8 @@ void Emitter::ReportIfStalled(int64_t now_ns) {
                         .function = state_->training_function.load(std::memory_order_relaxed),
                         .in_flight = state_->flights.InFlight(),
                         .operations = {},
-                        .timed_out = false};
+                        .timed_out = false,
+                        .collectives_suspended = IsSuspended(CaptureKind::kCollectives)};
   report.operations = state_->flights.Operations(report.in_flight);
   maker_.AddReport(std::move(report));
 }

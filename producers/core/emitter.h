@@ -64,6 +64,9 @@ class Emitter {
   void TakeMark(const RingSlot& slot);
   void AddMark(const Mark& mark);
   void NoteCapture(const Mark& mark);
+  bool IsSuspended(CaptureKind capture) const {
+    return suspended_[static_cast<size_t>(capture)].has_value();
+  }
   void ReportIfStalled(int64_t now_ns);
   void SetGate(int64_t now_ns);
   void Send(int64_t now_ns, bool final);

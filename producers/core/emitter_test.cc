@@ -214,6 +214,9 @@ TEST_F(EmitterTest, ASuspendedCaptureIsSaidInEveryStepUntilItIsResumed) {
   PushMark(11 * kNsPerSecond, MarkKind::kCaptureSuspended, collectives);
   PushMark(12 * kNsPerSecond, MarkKind::kCaptureSuspended, 0);
   emitter_->Tick(12 * kNsPerSecond + 1);
+  emitter_->Tick(14 * kNsPerSecond);
+  ASSERT_FALSE(sink_.batches.back().progress.empty());
+  EXPECT_TRUE(sink_.batches.back().progress.back().collectives_suspended);
   for (const int64_t second : {20, 30}) {
     const int64_t begin_ns = second * kNsPerSecond;
     EXPECT_THAT(step(second),

@@ -9,6 +9,7 @@
 #include "stream_ops/summarize/member_list.h"
 #include "stream_ops/summarize/stage_split.h"
 #include "stream_ops/summarize/step_pauses.h"
+#include "stream_ops/summarize/suspended_captures.h"
 
 namespace eroica {
 namespace {
@@ -53,6 +54,7 @@ void WindowEmitter::Emit(const FunctionTable& functions, const CommunicatorTable
   NotePauses(closed.pause_before, closed.marks, closed.steps, &patterns_.steps);
   patterns_.connections = closed.connections;
   patterns_.levels = LevelsOf(closed.samples);
+  patterns_.suspended = SuspendedCapturesOf(closed.marks, closed.window);
   for (const ConnectionPattern& connection : patterns_.connections)
     MakeRoomFor(connection.peer, patterns_.world_size);
   for (const auto& [communicator, since_ns] : rank.progress().communicators) {

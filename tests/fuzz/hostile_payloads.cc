@@ -200,7 +200,9 @@ void AddMarks(FuzzBytes& bytes, EventBatch* batch) {
   for (uint32_t i = 0; i < count; ++i) {
     const auto kind = bytes.empty() ? MarkKind::kStepBegin : bytes.Enum<MarkKind>(kMarkKindCount);
     if (kind == MarkKind::kStepBegin) step = std::min(step + 1, CodecLimits::kMaxTimeNs);
-    batch->marks.push_back({time_ns, kind, step});
+    const bool of_capture =
+        kind == MarkKind::kCaptureSuspended || kind == MarkKind::kCaptureResumed;
+    batch->marks.push_back({time_ns, kind, of_capture ? bytes.Byte() : step});
     time_ns = Later(time_ns, std::max<int64_t>(1, bytes.Time()));
   }
 }
@@ -212,6 +214,7 @@ void AddReports(FuzzBytes& bytes, EventBatch* batch) {
     report.in_flight = InFlight(bytes, batch->identity.world_size, batch->communicators.size());
     report.operations = Operations(bytes, batch->identity.world_size, batch->communicators.size());
     report.timed_out = bytes.Flag();
+    report.collectives_suspended = bytes.Flag();
     batch->progress.push_back(std::move(report));
   }
   SortBy(batch->progress, [](const ProgressReport& report) { return report.time_ns; });
@@ -353,6 +356,11 @@ std::string HostilePatternBatch(FuzzBytes& bytes) {
                             .max = static_cast<float>(bytes.Share()),
                             .samples = uint64_t{1} + bytes.Byte()});
   }
+  for (int i = 0; i < kCaptureKindCount; ++i) {
+    if (bytes.Flag())
+      batch.suspended.push_back({.gap = {static_cast<CaptureKind>(i), bytes.Byte()},
+                                 .suspended_ns = std::max<int64_t>(1, bytes.Time())});
+  }
   return Encoded(batch);
 }
 
@@ -417,6 +425,7 @@ std::string HostileRankStanding(FuzzBytes& bytes) {
   standing.time_ns = bytes.Time();
   standing.last_progress_ns = std::min(bytes.Time(), standing.time_ns);
   standing.timed_out = bytes.Flag();
+  standing.collectives_suspended = bytes.Flag();
   standing.pause = bytes.Enum<Pause>(kPauseCount);
   standing.window_kind = bytes.Enum<WindowKind>(kWindowKindCount);
   standing.window_index = bytes.Step();
