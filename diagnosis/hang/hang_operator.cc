@@ -9,6 +9,7 @@
 
 #include "diagnosis/hang/hang_claim.h"
 #include "diagnosis/hang/hang_sentences.h"
+#include "diagnosis/hang/hang_text.h"
 #include "diagnosis/hang/hang_victims.h"
 #include "diagnosis/hang/standing_lookup.h"
 #include "diagnosis/hang/wait_graph.h"
@@ -151,6 +152,23 @@ void AddPlace(const HangView& view, Finding* finding) {
   finding->first_step = finding->last_step = step;
 }
 
+// A culprit of which nobody knows what it has launched may have launched what the others wait in.
+void DoubtUncaptured(const WaitGraph& graph, const HangClaim& claim, Finding* finding) {
+  constexpr double kUndecided = 0.5;
+  std::vector<RankId> unknown;
+  for (const RankId rank : claim.culprits) {
+    const RankStanding* standing = graph.StandingOf(rank);
+    if (standing != nullptr && standing->collectives_suspended) unknown.push_back(rank);
+  }
+  if (unknown.empty()) return;
+  finding->confidence = std::min(finding->confidence, kUndecided);
+  finding->caveats.push_back(
+      fmt::format("Undecided: the collectives of {} are not captured, since NCCL's activation mask "
+                  "was set from "
+                  "outside. What the others wait in may have been launched there.",
+                  RanksText(unknown)));
+}
+
 Finding FindingOf(const HangView& view, const WaitGraph& graph, const HangClaim& claim) {
   Finding finding;
   finding.job = view.job;
@@ -169,6 +187,7 @@ Finding FindingOf(const HangView& view, const WaitGraph& graph, const HangClaim&
   AddVictims(graph, claim, &finding);
   AddEvidence(view, graph, claim, &finding);
   AddSentences(view, graph, claim, &finding);
+  DoubtUncaptured(graph, claim, &finding);
   finding.id = FindingId(finding);
   return finding;
 }

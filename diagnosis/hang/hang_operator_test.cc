@@ -327,6 +327,21 @@ TEST(HangOperator, TwoKindsAreTwoFindings) {
   EXPECT_THAT(Victims(findings[1]), ElementsAre(2));
 }
 
+TEST(HangOperator, ARankWhoseCollectivesAreNotCapturedIsDoubted) {
+  StandingJob job(4);
+  const uint16_t dp = job.Group("dp", {0, 1, 2, 3});
+  job.Completed(dp, kAllReduce, 41, {2}).InFlight(dp, kAllReduce, 41, {0, 1, 3});
+  job[2].collectives_suspended = true;
+  const Finding finding = Only(job);
+  EXPECT_EQ(finding.confidence, 0.5);
+  EXPECT_THAT(
+      finding.caveats,
+      ::testing::Contains(HasSubstr("Undecided: the collectives of rank 2 are not captured")));
+  job[2].collectives_suspended = false;
+  job[0].collectives_suspended = true;
+  EXPECT_EQ(Only(job).confidence, 0.95) << "who waits is known to";
+}
+
 TEST(HangOperator, OfDumpsNoDurationIsSaid) {
   StandingJob job(3);
   const uint16_t dp = job.Group("dp", {0, 1, 2});

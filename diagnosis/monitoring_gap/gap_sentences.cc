@@ -14,15 +14,6 @@ constexpr double kSilent = 0.9;        // of the steps: nothing comes any more
 constexpr size_t kMostInSentence = 8;  // ranks
 constexpr size_t kMostMeasures = 32;   // rows of evidence
 
-std::string RankList(const std::vector<GapOfRank>& ranks) {
-  std::string list;
-  for (size_t i = 0; i < std::min(ranks.size(), kMostInSentence); ++i)
-    list += fmt::format("{}{}", i == 0 ? "" : ", ", ranks[i].rank.value);
-  if (ranks.size() > kMostInSentence)
-    list += fmt::format(" and {} more", ranks.size() - kMostInSentence);
-  return list;
-}
-
 std::string HostList(const std::vector<GapOfRank>& ranks) {
   std::set<std::string> hosts;
   for (const GapOfRank& rank : ranks) {
@@ -48,13 +39,26 @@ std::string ShareText(const std::vector<GapOfRank>& ranks) {
 
 }  // namespace
 
+std::string RankList(const std::vector<RankId>& ranks) {
+  std::string list;
+  for (size_t i = 0; i < std::min(ranks.size(), kMostInSentence); ++i)
+    list += fmt::format("{}{}", i == 0 ? "" : ", ", ranks[i].value);
+  if (ranks.size() > kMostInSentence)
+    list += fmt::format(" and {} more", ranks.size() - kMostInSentence);
+  return list;
+}
+
 void Tell(const GapStory& story, Finding* finding) {
   const size_t count = story.ranks.size();
   const char* plural = count == 1 ? "" : "s";
   const auto silent = static_cast<size_t>(std::count_if(
       story.ranks.begin(), story.ranks.end(), [](const auto& r) { return r.share >= kSilent; }));
   int64_t since = story.window;
-  for (const GapOfRank& rank : story.ranks) since = std::min(since, rank.since);
+  std::vector<RankId> ranks;
+  for (const GapOfRank& rank : story.ranks) {
+    since = std::min(since, rank.since);
+    ranks.push_back(rank.rank);
+  }
   for (size_t i = 0; i < std::min(count, kMostMeasures); ++i) {
     const GapOfRank& rank = story.ranks[i];
     finding->evidence.push_back({fmt::format("steps_missing_of_rank_{}", rank.rank.value), "ratio",
@@ -66,7 +70,7 @@ void Tell(const GapStory& story, Finding* finding) {
   finding->title = fmt::format(
       "The telemetry of {} rank{} has gaps: {} of the steps of rank{} {} are missing since window "
       "{}.",
-      count, plural, ShareText(story.ranks), plural, RankList(story.ranks), since);
+      count, plural, ShareText(story.ranks), plural, RankList(ranks), since);
   finding->explanation = fmt::format(
       "The job ran these steps, since the other ranks tell of them (of theirs {} are missing). "
       "Whether {} slow in the missing steps cannot be judged, and a fault of {} may be seen late "

@@ -25,6 +25,9 @@ struct GapStory {
   int64_t window = 0;  // the newest
 };
 
+// "3, 9 and 21 more".
+std::string RankList(const std::vector<RankId>& ranks);
+
 // Fills evidence, severity, confidence and all sentences.
 void Tell(const GapStory& story, Finding* finding);
 

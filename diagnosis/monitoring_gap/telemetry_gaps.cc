@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "diagnosis/monitoring_gap/gap_sentences.h"
+#include "diagnosis/report/subkinds.h"
 #include "diagnosis/statistics/distributions.h"
 #include "diagnosis/statistics/robust_statistics.h"
 
@@ -209,7 +210,7 @@ Finding TelemetryGaps::Describe(const CrossRankView& view,
     ranks.push_back({one.rank, one.gap->host, one.share, one.gap->since});
   Finding finding;
   finding.kind = FindingKind::kMonitoringGap;
-  finding.subkind = "ranks";
+  finding.subkind = kMissingSteps;
   finding.job = view.job();
   finding.first_window = view.window_index();
   finding.last_window = view.window_index();

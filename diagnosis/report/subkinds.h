@@ -22,4 +22,9 @@ inline constexpr std::string_view kLateArrival = "late_arrival";
 // Subkind of a claim of the communication: what NVLink carried goes over PCIe.
 inline constexpr std::string_view kNvlinkDown = "nvlink_down";
 
+// Subkinds of gaps in the telemetry: steps of a rank, and what a capture that stood still left out.
+inline constexpr std::string_view kMissingSteps = "ranks";
+inline constexpr std::string_view kStoppedCollectives = "collectives";
+inline constexpr std::string_view kStoppedDeviceWork = "device_work";
+
 }  // namespace eroica

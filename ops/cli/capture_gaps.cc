@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "diagnosis/hang/hang_text.h"
+#include "diagnosis/monitoring_gap/stopped_captures.h"
 #include "diagnosis/report/duration_text.h"
 #include "diagnosis/slow_rank/slow_rank_operator.h"
 
@@ -91,6 +92,28 @@ void AddUnknownNetwork(const JobCoverage& coverage, CaptureGaps* gaps) {
       gaps);
 }
 
+std::string StepsText(int64_t first, int64_t last) {
+  if (first < 0) return "";
+  return first == last ? fmt::format(" in step {}", first)
+                       : fmt::format(" from step {} to {}", first, last);
+}
+
+// Of what was not captured nothing is said: a job without collectives and one whose mask is 0 look
+// the same.
+void AddStoppedCaptures(const JobCoverage& coverage, CaptureGaps* gaps) {
+  for (const StoppedCapture& stopped : coverage.stopped) {
+    const StoppedCaptureText text = TextOf(stopped.gap);
+    std::vector<RankId> ranks;
+    for (const uint32_t rank : stopped.ranks) ranks.push_back(RankId{rank});
+    Add(stopped.share >= kLeastStoppedShare,
+        fmt::format("{} of {} were not captured{}, for up to {} of the time: {}. {}",
+                    text.Subject(), RanksText(ranks),
+                    StepsText(stopped.first_step, stopped.last_step), PercentText(stopped.share),
+                    text.why, text.remedy),
+        gaps);
+  }
+}
+
 // Of few steps nobody knows what lasts.
 void AddShortWindows(const JobCoverage& coverage, const char* action, CaptureGaps* gaps) {
   const uint32_t steps = coverage.most_steps;
@@ -115,6 +138,7 @@ CaptureGaps FindTraceGaps(const ImportReport& report, const JobCoverage& coverag
   } else {
     AddUnknownNetwork(imported, &gaps);
   }
+  AddStoppedCaptures(coverage, &gaps);
   if (report.stalled_only) return gaps;
   if (report.world_size <= 1) {
     Add(true,
@@ -160,6 +184,7 @@ CaptureGaps FindLiveGaps(const JobCoverage& coverage) {
   } else {
     AddUnknownNetwork(coverage, &gaps);
   }
+  AddStoppedCaptures(coverage, &gaps);
   if (coverage.ranks_with_steps == 0) {
     Add(true,
         "No training step was seen: without PyTorch's data loader and optimizer a script says "

@@ -14,18 +14,16 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 const JobCoverage kHealthy{.most_steps = 8, .step_ns = 100e6, .wait_ns = 20e6};
-const JobCoverage kHeldUp{
-    .most_steps = 8,
-    .step_ns = 100e6,
-    .wait_ns = 45e6,
-    .collective_wait_ns = 45e6,
-    .common_wait_ns = 40e6};
-const JobCoverage kPipeline{
-    .most_steps = 8,
-    .step_ns = 100e6,
-    .wait_ns = 45e6,
-    .collective_wait_ns = 5e6,
-    .common_wait_ns = 2e6};
+const JobCoverage kHeldUp{.most_steps = 8,
+                          .step_ns = 100e6,
+                          .wait_ns = 45e6,
+                          .collective_wait_ns = 45e6,
+                          .common_wait_ns = 40e6};
+const JobCoverage kPipeline{.most_steps = 8,
+                            .step_ns = 100e6,
+                            .wait_ns = 45e6,
+                            .collective_wait_ns = 5e6,
+                            .common_wait_ns = 2e6};
 
 ImportReport Whole() {
   ImportReport report;
@@ -164,14 +162,34 @@ TEST(CaptureGaps, AJobOfWhichNothingWasRecordedIsNotHealthy) {
 }
 
 TEST(CaptureGaps, ALiveJobIsWholeWithAllRanksAndSteps) {
-  JobCoverage coverage{
-      .world_size = 3, .ranks = {0, 1, 2}, .ranks_with_steps = 3, .most_steps = 3};
+  JobCoverage coverage{.world_size = 3, .ranks = {0, 1, 2}, .ranks_with_steps = 3, .most_steps = 3};
   EXPECT_THAT(FindLiveGaps(coverage).sentences, IsEmpty());
   coverage.ranks = {0, 2};
   EXPECT_THAT(FindLiveGaps(coverage).sentences, ElementsAre(HasSubstr("rank 1 of 3")));
   coverage.ranks_with_steps = 0;
   EXPECT_THAT(FindLiveGaps(coverage).sentences,
               ElementsAre(HasSubstr("rank 1 of 3"), HasSubstr("eroica.step()")));
+}
+
+TEST(CaptureGaps, AMaskOf0IsNoJobWithoutCollectives) {
+  JobCoverage coverage{.world_size = 3, .ranks = {0, 1, 2}, .ranks_with_steps = 3, .most_steps = 3};
+  coverage.stopped = {{.gap = {CaptureKind::kCollectives, 0},
+                       .ranks = {0, 1, 2},
+                       .share = 0.8,
+                       .first_step = 4,
+                       .last_step = 20}};
+  const CaptureGaps gaps = FindLiveGaps(coverage);
+  EXPECT_TRUE(gaps.undecided);
+  EXPECT_THAT(gaps.sentences,
+              ElementsAre(HasSubstr("Collectives of ranks 0 to 2 were not captured from step 4 to "
+                                    "20, for up to 80 % of the time: NCCL's activation mask was "
+                                    "set to 0 from outside.")));
+  // torch.profiler, for a while.
+  coverage.stopped = {
+      {.gap = {CaptureKind::kDeviceWork, 0}, .ranks = {1}, .share = 0.1, .first_step = 4}};
+  EXPECT_FALSE(FindLiveGaps(coverage).undecided);
+  EXPECT_THAT(FindTraceGaps(Whole(), coverage).sentences,
+              Contains(HasSubstr("Kernels and copies of rank 1 were not captured")));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "ops/cli/job_coverage.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <limits>
 #include <map>
@@ -70,6 +71,60 @@ void Add(const PatternBatch& batch, RankSteps* sum) {
   sum->transfer_ns += static_cast<double>(BusiestConnectionNs(batch));
 }
 
+// Of one capture.
+class Standstills {
+ public:
+  void Add(const PatternBatch& batch, const SuspendedCapture& suspended) {
+    if (ns_.empty() || batch.window.end_ns > newest_ns_) all_.gap = suspended.gap;
+    const Window& window = batch.window;
+    newest_ns_ = std::max(newest_ns_, window.end_ns);
+    if (window.first_step >= 0) {
+      all_.first_step =
+          all_.first_step < 0 ? window.first_step : std::min(all_.first_step, window.first_step);
+      all_.last_step = std::max(all_.last_step, window.last_step);
+    }
+    ns_[batch.rank.value] += static_cast<double>(suspended.suspended_ns);
+  }
+  bool empty() const { return ns_.empty(); }
+  StoppedCapture Of(const std::map<uint32_t, double>& window_ns) const {
+    StoppedCapture stopped = all_;
+    for (const auto& [rank, ns] : ns_) {
+      stopped.ranks.push_back(rank);
+      const auto of_all = window_ns.find(rank);
+      if (of_all != window_ns.end() && of_all->second > 0)
+        stopped.share = std::max(stopped.share, std::min(1.0, ns / of_all->second));
+    }
+    return stopped;
+  }
+
+ private:
+  StoppedCapture all_;
+  int64_t newest_ns_ = 0;
+  std::map<uint32_t, double> ns_;  // by rank: that it stood still
+};
+
+// Of the windows of each rank for how long captures stood still.
+class StoppedCaptures {
+ public:
+  void Add(const PatternBatch& batch) {
+    window_ns_[batch.rank.value] +=
+        static_cast<double>(batch.window.end_ns - batch.window.start_ns);
+    for (const SuspendedCapture& suspended : batch.suspended)
+      captures_[static_cast<size_t>(suspended.gap.capture)].Add(batch, suspended);
+  }
+  std::vector<StoppedCapture> All() const {
+    std::vector<StoppedCapture> all;
+    for (const Standstills& capture : captures_) {
+      if (!capture.empty()) all.push_back(capture.Of(window_ns_));
+    }
+    return all;
+  }
+
+ private:
+  std::map<uint32_t, double> window_ns_;  // by rank
+  std::array<Standstills, kCaptureKindCount> captures_;
+};
+
 double MedianAStep(const std::map<uint32_t, RankSteps>& ranks, double RankSteps::*time) {
   std::vector<double> values;
   for (const auto& [rank, sum] : ranks) {
@@ -123,6 +178,7 @@ absl::StatusOr<JobCoverage> MeasureJobCoverage(Log& log, const std::string& topi
   std::map<uint32_t, RankSteps> ranks;
   std::set<uint32_t> reported;
   CommonWait common_wait;
+  StoppedCaptures stopped;
   Decoder decoder;
   PatternBatch batch;
   CollectiveSummary summary;
@@ -147,6 +203,7 @@ absl::StatusOr<JobCoverage> MeasureJobCoverage(Log& log, const std::string& topi
           std::max(coverage.most_steps, static_cast<uint32_t>(batch.steps.size()));
       Add(batch, &ranks[batch.rank.value]);
       common_wait.Add(batch);
+      stopped.Add(batch);
     }
   } while (!records.empty());
   for (const auto& [rank, sum] : ranks) {
@@ -154,6 +211,7 @@ absl::StatusOr<JobCoverage> MeasureJobCoverage(Log& log, const std::string& topi
     coverage.ranks.push_back(rank);
     coverage.ranks_with_steps += sum.steps > 0 ? 1 : 0;
   }
+  coverage.stopped = stopped.All();
   coverage.step_ns = MedianAStep(ranks, &RankSteps::step_ns);
   coverage.wait_ns = MedianAStep(ranks, &RankSteps::wait_ns);
   for (const auto& [rank, sum] : ranks) {

@@ -8,9 +8,19 @@
 #include <string>
 #include <vector>
 
+#include "schemas/capture_gap.h"
 #include "stream_ops/log/log.h"
 
 namespace eroica {
+
+// What a capture left out while it stood still on some ranks.
+struct StoppedCapture {
+  CaptureGap gap;               // as it was last
+  std::vector<uint32_t> ranks;  // ascending
+  double share = 0;             // of the time in windows of the rank on which it was longest
+  int64_t first_step = -1;      // of the windows in which it stood still; -1: none has steps
+  int64_t last_step = -1;
+};
 
 struct JobCoverage {
   uint32_t world_size = 0;        // the largest that a rank names
@@ -28,6 +38,7 @@ struct JobCoverage {
   // The longest that a connection of any recorded rank carries data, a step: while they wait for a
   // rank that is late, connections carry nothing.
   double transfer_ns = 0;
+  std::vector<StoppedCapture> stopped;  // by capture, each once
   double ShareOf(double ns) const { return step_ns > 0 ? ns / step_ns : 0; }
   std::vector<uint32_t> missing_ranks() const;  // ascending
 };

@@ -24,7 +24,8 @@ class JobCoverageTest : public ::testing::Test {
   }
 
   // Steps from 0 on of 100 ms, of which the rank waits for others for so long.
-  void Report(uint32_t rank, const std::vector<int64_t>& waits_ms) {
+  void Report(uint32_t rank, const std::vector<int64_t>& waits_ms,
+              const std::vector<SuspendedCapture>& suspended = {}) {
     PatternBatch batch;
     batch.job = JobId{"job"};
     batch.rank = RankId{rank};
@@ -39,6 +40,7 @@ class JobCoverageTest : public ::testing::Test {
       batch.steps.push_back({.id = static_cast<int64_t>(batch.steps.size()),
                              .duration_ns = kStepMs * kNsPerMs,
                              .peer_wait_ns = wait_ms * kNsPerMs});
+    batch.suspended = suspended;
     Append(encoder_.Encode(batch));
   }
 
@@ -114,6 +116,22 @@ TEST_F(JobCoverageTest, OfNothingNothingIsKnown) {
   EXPECT_TRUE(coverage.ranks.empty());
   EXPECT_EQ(coverage.step_ns, 0);
   EXPECT_EQ(coverage.common_wait_ns, 0);
+}
+
+TEST_F(JobCoverageTest, ACaptureThatStoodStillIsKnownByRankAndShare) {
+  const SuspendedCapture half = {.gap = {CaptureKind::kCollectives, 0},
+                                 .suspended_ns = kStepMs * kNsPerMs};
+  Report(0, {10, 10}, {half});
+  Report(1, {10, 10});
+  Report(3, {10, 10, 10, 10}, {half});
+  const JobCoverage coverage = Measure();
+  ASSERT_EQ(coverage.stopped.size(), 1u);
+  const StoppedCapture& stopped = coverage.stopped[0];
+  EXPECT_EQ(stopped.gap, half.gap);
+  EXPECT_EQ(stopped.ranks, (std::vector<uint32_t>{0, 3}));
+  EXPECT_DOUBLE_EQ(stopped.share, 0.5);
+  EXPECT_EQ(stopped.first_step, 0);
+  EXPECT_EQ(stopped.last_step, 3);
 }
 
 }  // namespace

@@ -22,8 +22,9 @@ eroica::nccl::ProfilerV4 ncclProfiler_v4 = eroica::nccl::MakeProfilerV4();
 eroica::nccl::ProfilerV5 ncclProfiler_v5 = eroica::nccl::MakeProfilerV5();
 eroica::nccl::ProfilerV6 ncclProfiler_v6 = eroica::nccl::MakeProfilerV6();
 
-[[gnu::used]] static void (*FindVersion7())() {
-  return eroica::nccl::OffersVersion7() ? reinterpret_cast<void (*)()>(&version_7) : nullptr;
+using AnyFunction = void (*)();
+[[gnu::visibility("hidden")]] AnyFunction FindVersion7() {
+  return eroica::nccl::OffersVersion7() ? reinterpret_cast<AnyFunction>(&version_7) : nullptr;
 }
 [[gnu::ifunc("FindVersion7")]] void ncclProfiler_v7();
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "diagnosis/bounded_times.h"
+#include "diagnosis/monitoring_gap/stopped_captures.h"
 #include "schemas/finding_json.h"
 #include "schemas/time_unit.h"
 #include "state_store/key_schema.h"
@@ -354,6 +355,11 @@ std::vector<Finding> DiagnoseProcessor::FindingsOf(const JobId& id, const CrossR
     findings.push_back(*std::move(gap));
   }
   KeepTelemetryGaps(id, job.gaps, context_->changes());
+  for (Finding& stopped : FindStoppedCaptures(view)) {
+    for (Finding& finding : findings) finding.caveats.push_back(stopped.title);
+    stopped.id = FindingId(stopped);
+    findings.push_back(std::move(stopped));
+  }
   return findings;
 }
 
