@@ -18,6 +18,7 @@ std::string_view ToString(DropReason reason) {
     case DropReason::kNotInOrder: return "not_in_order";
     case DropReason::kAheadOfClock: return "ahead_of_clock";
     case DropReason::kAheadOfSteps: return "ahead_of_steps";
+    case DropReason::kUnreadable: return "unreadable";
     case DropReason::kDuplicate: return "duplicate";
     case DropReason::kLate: return "late";
     case DropReason::kOutsideWindow: return "outside_window";

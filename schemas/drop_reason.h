@@ -23,6 +23,7 @@ enum class DropReason : uint8_t {
   kNotInOrder = 11,       // rows that are not sorted as their schema says
   kAheadOfClock = 12,     // later than the wall clock allows
   kAheadOfSteps = 13,     // of a step that no rank of the job can have come to
+  kUnreadable = 14,       // the log holds it and cannot give it: a damaged record set or entry
   // Good payloads that come at a bad moment.
   kDuplicate = 20,
   kLate = 21,           // its window is closed

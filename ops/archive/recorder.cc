@@ -80,6 +80,12 @@ absl::Status Copy(const OpenReaders& readers, const RecordRequest& request, LogP
                     "not the whole",
                     (*reader)->corrupt_bytes()));
   }
+  if ((*reader)->damaged_records() > 0) {
+    return absl::DataLossError(
+        fmt::format("{} records of the source cannot be read, as the log lines say: what is left "
+                    "is not the whole",
+                    (*reader)->damaged_records()));
+  }
   if ((*reader)->missing_records() == 0) return absl::OkStatus();
   return absl::DataLossError(
       fmt::format("{} records left the source by its retention before they were copied: choose a "

@@ -49,6 +49,20 @@ DeadLetter HostileLetter() {
   return letter;
 }
 
+TEST(DeadLetterTable, RecordsThatCouldNotBeReadAreARange) {
+  DeadLetter unreadable = Letter();
+  unreadable.reason = "unreadable";
+  unreadable.end = 81;
+  unreadable.cut = true;
+  unreadable.detail = "Decompression failed";
+  EXPECT_THAT(DeadLetterTable({unreadable}),
+              AllOf(HasSubstr("eroica.events/3/41..80"), HasSubstr(" none\n")));
+  const auto json = nlohmann::json::parse(DeadLetterJson(unreadable, false));
+  EXPECT_EQ(json["end_offset"], 81);
+  EXPECT_EQ(json["detail"], "Decompression failed");
+  EXPECT_EQ(json["whole"], false);
+}
+
 TEST(DeadLetterTable, OneLineALetter) {
   DeadLetter cut = Letter();
   cut.cut = true;

@@ -10,6 +10,7 @@
 
 #include "ops/cli/time_text.h"
 #include "ops/cli/wrapped_text.h"
+#include "schemas/drop_reason.h"
 #include "schemas/printable_text.h"
 
 namespace eroica {
@@ -32,8 +33,10 @@ std::string Shortened(std::string_view name) {
 }
 
 std::string SourceText(const DeadLetter& letter) {
-  return fmt::format("{}/{}/{}", Shortened(letter.source.topic), letter.source.partition,
-                     letter.offset);
+  const std::string last =
+      letter.end > letter.offset + 1 ? fmt::format("..{}", letter.end - 1) : std::string();
+  return fmt::format("{}/{}/{}{}", Shortened(letter.source.topic), letter.source.partition,
+                     letter.offset, last);
 }
 
 std::string_view StateText(const DeadLetter& letter) {
@@ -41,6 +44,7 @@ std::string_view StateText(const DeadLetter& letter) {
 }
 
 std::string SizeText(const DeadLetter& letter) {
+  if (letter.reason == ToString(DropReason::kUnreadable)) return "none";
   return letter.cut ? fmt::format("{}, cut", letter.value_bytes)
                     : fmt::format("{}", letter.value_bytes);
 }
@@ -71,12 +75,14 @@ std::string DeadLetterJson(const DeadLetter& letter, bool with_payload) {
              {{"topic", letter.source.topic},
               {"partition", letter.source.partition},
               {"offset", letter.offset}}},
+            {"end_offset", letter.end},
             {"dead_letter",
              {{"topic", letter.record.topic},
               {"partition", letter.record.partition},
               {"offset", letter.record.offset}}},
             {"time", TimeText(letter.record.timestamp_ms)},
             {"reason", letter.reason},
+            {"detail", letter.detail.empty() ? Json() : Json(letter.detail)},
             {"stage", letter.stage},
             {"job", letter.job},
             {"key", letter.record.key},

@@ -58,9 +58,10 @@ std::string ProbeLine(const std::string& stage, const StageProbe& probe) {
   for (const auto& [reason, count] : probe.outputs_dropped) outputs_dropped += count;
   return fmt::format(
       "{}: received={} processed={} emitted={} dead_lettered={} outputs_dropped={} ignored={} "
-      "retries={} corrupt_bytes={}\n",
+      "retries={} corrupt_bytes={} unreadable={}\n",
       stage, probe.records_received, probe.records_processed, probe.records_emitted, dead_letters,
-      outputs_dropped, probe.records_ignored, probe.retries, probe.corrupt_bytes);
+      outputs_dropped, probe.records_ignored, probe.retries, probe.corrupt_bytes,
+      probe.records_unreadable);
 }
 
 // The log says when the node becomes unhealthy and when it is well again.

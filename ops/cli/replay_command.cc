@@ -115,6 +115,9 @@ std::string Warnings(const ReplayOutcome& outcome) {
   if (outcome.corrupt_bytes > 0)
     text += fmt::format("warning: {} bytes of the recording are damaged and were left out\n",
                         outcome.corrupt_bytes);
+  if (outcome.records_unreadable > 0)
+    text += fmt::format("warning: {} records could not be read and were left out (damaged)\n",
+                        outcome.records_unreadable);
   for (const auto& [reason, count] : outcome.probe.dead_letters)
     text += fmt::format("warning: {} records were not used: {}\n", count, ToString(reason));
   return text;
@@ -150,6 +153,7 @@ std::string OutcomeJson(const ReplayFolder& folder, const ReplayOutcome& outcome
                                     {"seconds", outcome.seconds},
                                     {"records_missing", outcome.records_missing},
                                     {"corrupt_bytes", outcome.corrupt_bytes},
+                                    {"records_unreadable", outcome.records_unreadable},
                                     {"findings", std::move(findings)}};
   return PrintableJson(
              json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +

@@ -94,6 +94,7 @@ ReplayOutcome OutcomeOf(const ReplayRun& run, const Topology& topology, Clock::d
   outcome.span_ms = run.span_ms();
   outcome.records_missing = run.records_missing();
   outcome.corrupt_bytes = run.corrupt_bytes();
+  outcome.records_unreadable = run.records_unreadable();
   for (const Stage& stage : topology.stages()) outcome.probe.Add(run.probe(stage.name));
   return outcome;
 }

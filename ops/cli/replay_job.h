@@ -43,6 +43,7 @@ struct ReplayOutcome {
   int64_t span_ms = 0;  // of the records' times
   int64_t records_missing = 0;
   uint64_t corrupt_bytes = 0;
+  int64_t records_unreadable = 0;
   StageProbe probe;  // of all stages
 };
 

@@ -51,6 +51,13 @@ void AddStages(const NodeState& node, Exposition& out) {
     out.Add(Metric::kStageLag, static_cast<double>(*probe.consumer.lag_records),
             {{"stage", stage}});
   }
+  for (const auto& [stage, probe] : node.stages) {
+    out.Add(Metric::kStageHeld, probe.consumer.held_records, {{"stage", stage}});
+    out.Add(Metric::kStageHeldSeconds, static_cast<double>(probe.consumer.held_seconds),
+            {{"stage", stage}});
+  }
+  add(Metric::kStageUnreadable, &StageProbe::records_unreadable);
+  add(Metric::kStageChangelogUnreadable, &StageProbe::changelog_unreadable);
   add(Metric::kStageTasks, &StageProbe::tasks);
   add(Metric::kStageTasksRestoring, &StageProbe::tasks_restoring);
   add(Metric::kStageChangelogRestored, &StageProbe::changelog_records_read);

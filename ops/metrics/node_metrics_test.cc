@@ -33,6 +33,9 @@ TEST_F(NodeMetricsTest, ShowsWhatTheNodeCounted) {
   StageProbe& diagnose = job_.node.stages["diagnose"];
   diagnose.records_received = 12;
   diagnose.consumer.lag_records = 34;
+  diagnose.consumer.held_records = 5;
+  diagnose.consumer.held_seconds = 31;
+  diagnose.records_unreadable = 40;
   diagnose.events_unused[DropReason::kLate] = 78;
   diagnose.producer.queued_bytes = 56;
   diagnose.dead_letters[DropReason::kWrongIdentifier] = 3;
@@ -43,6 +46,9 @@ TEST_F(NodeMetricsTest, ShowsWhatTheNodeCounted) {
   EXPECT_THAT(text, HasSubstr("eroica_stage_events_unused_total{stage=\"diagnose\","
                               "reason=\"late\"} 78\n"));
   EXPECT_THAT(text, HasSubstr("eroica_stage_lag_records{stage=\"diagnose\"} 34\n"));
+  EXPECT_THAT(text, HasSubstr("eroica_stage_held_records{stage=\"diagnose\"} 5\n"));
+  EXPECT_THAT(text, HasSubstr("eroica_stage_held_seconds{stage=\"diagnose\"} 31\n"));
+  EXPECT_THAT(text, HasSubstr("eroica_stage_records_unreadable_total{stage=\"diagnose\"} 40\n"));
   EXPECT_THAT(text, HasSubstr("eroica_kafka_queued_bytes{stage=\"diagnose\","
                               "client=\"producer\"} 56\n"));
   EXPECT_THAT(text, HasSubstr("eroica_findings_open{kind=\"slow_rank\",severity=\"major\"} 1\n"));

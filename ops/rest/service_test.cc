@@ -222,6 +222,25 @@ TEST_F(RestServiceTest, HealthAndReadiness) {
   EXPECT_THAT(health["reasons"], SizeIs(1));
 }
 
+TEST_F(RestServiceTest, TheStatusSaysWhatTransactionsHoldBack) {
+  StageProbe& diagnose = job_.node.stages["diagnose"];
+  const auto stage = [this] {
+    for (const Json& found : Get("/v1/status")["stages"])
+      if (found["stage"] == "diagnose") return found;
+    return Json();
+  };
+  diagnose.consumer.lag_records.reset();
+  EXPECT_TRUE(stage()["lag_records"].is_null());
+  diagnose.consumer.lag_records = 7;
+  diagnose.consumer.held_records = 5;
+  diagnose.consumer.held_seconds = 31;
+  diagnose.records_unreadable = 40;
+  EXPECT_EQ(stage()["lag_records"], 7);
+  EXPECT_EQ(stage()["held_records"], 5);
+  EXPECT_EQ(stage()["held_seconds"], 31);
+  EXPECT_EQ(stage()["records_unreadable"], 40);
+}
+
 TEST_F(RestServiceTest, AJobThatMayBeRestoredIsNotDeniedYet) {
   job_.node.stages["diagnose"].tasks_restoring = 1;
   const auto answer = Ask("/v1/jobs/evening");

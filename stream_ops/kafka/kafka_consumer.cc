@@ -25,6 +25,8 @@ constexpr std::chrono::milliseconds kCommittedTimeout{2'000};
 constexpr std::chrono::milliseconds kProbeTimeout{500};
 constexpr std::chrono::milliseconds kNoWait{0};
 constexpr int kWatermarkTries = 20;
+// While damaged records are looked at, so that the next look comes soon.
+constexpr std::chrono::milliseconds kSearchWait{10};
 
 }  // namespace
 
@@ -42,7 +44,8 @@ absl::StatusOr<std::unique_ptr<KafkaConsumer>> KafkaConsumer::Make(
   if (consumer_options.read_uncommitted) properties["isolation.level"] = "read_uncommitted";
   if (consumer_options.group_id.empty())
     properties.insert_or_assign(kNoStatistics.first, kNoStatistics.second);
-  std::unique_ptr<KafkaConsumer> consumer(new KafkaConsumer(options, consumer_options.group_id));
+  std::unique_ptr<KafkaConsumer> consumer(
+      new KafkaConsumer(options, consumer_options.properties, consumer_options.group_id));
   absl::StatusOr<KafkaHandle> handle =
       MakeKafkaHandle(options, KafkaRole::kConsumer, properties, consumer.get());
   if (!handle.ok()) return handle.status();
@@ -70,6 +73,19 @@ absl::Status KafkaConsumer::Subscribe(std::vector<std::string> topics,
   return absl::OkStatus();
 }
 
+// Once a second at most.
+void KafkaConsumer::WatchPartitions() {
+  if (group_.empty() || polled_at_ - watched_at_ < std::chrono::seconds(1)) return;
+  constexpr std::chrono::seconds kOften{5};
+  if (polled_at_ - watched_at_ > kOften) standing_.clear();  // what has come waits to be taken
+  watched_at_ = polled_at_;
+  std::map<TopicPartition, KafkaStatistics::Bounds> bounds = statistics().bounds;
+  std::erase_if(bounds, [this](const auto& known) { return !positions_.contains(known.first); });
+  if (const std::optional<std::string> line = transactions_.Observe(bounds, polled_at_))
+    spdlog::warn("{}", *line);
+  WatchStandstill(bounds);
+}
+
 absl::Status KafkaConsumer::Poll(std::chrono::milliseconds timeout, size_t max_records,
                                  std::vector<ConsumerRecord>* out) {
   if (topics_.empty() && !started_)
@@ -80,11 +96,15 @@ absl::Status KafkaConsumer::Poll(std::chrono::milliseconds timeout, size_t max_r
   if (!started_) {
     if (absl::Status status = Start(); !status.ok()) return status;
   }
+  WatchPartitions();
   const size_t wanted = max_records == 0 ? kPendingLimit : max_records;
+  bool skipped = false;
   while (pending_.size() < wanted) {
+    if (absl::Status status = SkipDamage(&skipped); !status.ok()) return status;
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
-    const auto wait = pending_.empty() ? std::max(left, kNoWait) : kNoWait;
+    const auto longest = damage_search_.empty() ? left : std::min(left, kSearchWait);
+    const auto wait = pending_.empty() && !skipped ? std::max(longest, kNoWait) : kNoWait;
     const KafkaMessage message(rd_kafka_consumer_poll(handle_.get(), ToKafkaTimeout(wait)));
     if (message == nullptr && wait.count() == 0) break;
     if (message == nullptr) continue;
@@ -206,6 +226,7 @@ void KafkaConsumer::ChooseStarts(rd_kafka_topic_partition_list_t* partitions) {
       partition.offset = RD_KAFKA_OFFSET_BEGINNING;
     positions_[name] = std::max<int64_t>(partition.offset, 0);
     behind_.erase(name);
+    paused_.erase(name);
   }
 }
 
@@ -225,6 +246,8 @@ void KafkaConsumer::DropPending(const TopicPartition& partition) {
     return record.partition == partition.partition && record.topic == partition.topic;
   });
   ends_.erase(partition);
+  damage_search_.Forget(partition);
+  found_.erase(partition);
 }
 
 absl::Status KafkaConsumer::Take(const rd_kafka_message_t& message) {
@@ -234,79 +257,12 @@ absl::Status KafkaConsumer::Take(const rd_kafka_message_t& message) {
   const auto position = positions_.find(partition);
   // What was on its way when the partition was taken from us, or before a seek.
   if (position == positions_.end() || message.offset < position->second) return absl::OkStatus();
+  if (!damage_search_.empty()) damage_search_.Hear(partition);
+  // Behind damaged records: it is read once they are skipped.
+  const std::optional<int64_t> damage = damage_search_.BeginOf(partition);
+  if (found_.contains(partition) || (damage && message.offset >= *damage)) return absl::OkStatus();
   pending_.push_back(ReadKafkaRecord(message, partition));
   return absl::OkStatus();
-}
-
-absl::Status KafkaConsumer::TakeError(const rd_kafka_message_t& message) {
-  const TopicPartition partition{message.rkt == nullptr ? "" : rd_kafka_topic_name(message.rkt),
-                                 message.partition};
-  switch (message.err) {
-    case RD_KAFKA_RESP_ERR__PARTITION_EOF:
-      NoteAnswer();
-      ends_[partition] = message.offset;
-      return absl::OkStatus();
-    case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
-    case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE: return ReturnIntoRange(partition);
-    case RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED:
-      spdlog::warn(
-          "kafka: polled too late, the group goes on without us until the next poll group={}",
-          group_);
-      return absl::OkStatus();
-    case RD_KAFKA_RESP_ERR__FATAL: {
-      char reason[512] = "";
-      const rd_kafka_resp_err_t error = rd_kafka_fatal_error(handle_.get(), reason, sizeof(reason));
-      return absl::AbortedError(
-          KafkaStatus(error, fmt::format("go on reading as group {}", group_), reason).message());
-    }
-    default: break;
-  }
-  // What passes by itself is told by Poll when nothing answers any more.
-  if (KafkaErrorCode(message.err) == absl::StatusCode::kUnavailable) return absl::OkStatus();
-  return KafkaStatus(
-      message.err,
-      fmt::format("read {}", partition.topic.empty() ? "from Kafka" : NameOf(partition)),
-      rd_kafka_message_errstr(&message));
-}
-
-// The position lies outside of what the partition holds: retention has removed it, or the topic was
-// made anew. Goes on with the oldest record.
-absl::Status KafkaConsumer::ReturnIntoRange(const TopicPartition& partition) {
-  const auto position = positions_.find(partition);
-  if (position == positions_.end()) return absl::OkStatus();
-  const auto watermarks = Watermarks(partition);
-  if (!watermarks.ok()) return watermarks.status();
-  const auto [low, high] = *watermarks;
-  spdlog::warn(
-      "kafka: the position is gone, going on with the oldest record partition={} position={} "
-      "oldest={} end={} lost={}",
-      NameOf(partition), position->second, low, high, std::max<int64_t>(low - position->second, 0));
-  if (high < position->second && listener_ != nullptr)
-    listener_->OnPartitionMadeAnew(partition, low);
-  return Reassign(partition, low);
-}
-
-// A partition whose fetching has stopped on an error takes no seek: it is assigned anew, and the
-// others with it where the protocol knows no less.
-absl::Status KafkaConsumer::Reassign(const TopicPartition& partition, int64_t offset) {
-  const std::string doing = fmt::format("go on at {} in {}", offset, NameOf(partition));
-  positions_[partition] = offset;
-  const KafkaPartitionList one = MakePartitionList();
-  AddPartition(one, partition, offset);
-  if (IsCooperative(handle_.get())) {
-    DropPending(partition);
-    KafkaError error(rd_kafka_incremental_unassign(handle_.get(), one.get()));
-    if (error == nullptr) error.reset(rd_kafka_incremental_assign(handle_.get(), one.get()));
-    return error == nullptr ? absl::OkStatus()
-                            : KafkaStatus(rd_kafka_error_code(error.get()), doing,
-                                          rd_kafka_error_string(error.get()));
-  }
-  pending_.clear();
-  ends_.clear();
-  const KafkaPartitionList all = MakePartitionList(positions_.size());
-  for (const auto& [name, position] : positions_)
-    AddPartition(all, name, position == 0 ? RD_KAFKA_OFFSET_BEGINNING : position);
-  return KafkaStatus(rd_kafka_assign(handle_.get(), all.get()), doing);
 }
 
 absl::Status KafkaConsumer::Assign(const std::map<TopicPartition, int64_t>& starts) {
@@ -322,6 +278,9 @@ absl::Status KafkaConsumer::Assign(const std::map<TopicPartition, int64_t>& star
   if (!std::exchange(started_, true)) rd_kafka_poll_set_consumer(handle_.get());
   pending_.clear();
   ends_.clear();
+  damage_search_.Clear();
+  found_.clear();
+  paused_.clear();
   positions_ = starts;
   const KafkaPartitionList list = MakePartitionList(starts.size());
   for (const auto& [partition, start] : starts) AddPartition(list, partition, start);
@@ -334,6 +293,7 @@ absl::Status KafkaConsumer::Pause(const TopicPartition& partition) {
   const size_t pending = pending_.size();
   DropPending(partition);
   if (pending_.size() < pending) behind_.insert(partition);  // Resume goes back to the position
+  paused_.insert(partition);
   const KafkaPartitionList one = MakePartitionList();
   AddPartition(one, partition, RD_KAFKA_OFFSET_INVALID);
   return KafkaStatus(rd_kafka_pause_partitions(handle_.get(), one.get()),
@@ -347,6 +307,7 @@ absl::Status KafkaConsumer::Resume(const TopicPartition& partition) {
   AddPartition(one, partition, RD_KAFKA_OFFSET_INVALID);
   if (const auto error = rd_kafka_resume_partitions(handle_.get(), one.get()))
     return KafkaStatus(error, fmt::format("resume {}", NameOf(partition)));
+  paused_.erase(partition);
   return behind_.contains(partition) ? Seek(partition, position->second) : absl::OkStatus();
 }
 
@@ -483,8 +444,11 @@ ClientMeasures KafkaConsumer::Measure() const {
     // Until the first record the position may be before all that retention has left.
     const int64_t next = std::max(bounds->second.first, position);
     int64_t& lag = known.client.lag_records.emplace(known.client.lag_records.value_or(0));
-    lag += std::max<int64_t>(0, bounds->second.stable_end - next);
+    lag += std::max<int64_t>(0, bounds->second.end - next);
+    known.client.held_records +=
+        static_cast<uint64_t>(bounds->second.end - bounds->second.stable_end);
   }
+  known.client.held_seconds = static_cast<uint64_t>(transactions_.longest(Clock::now()).count());
   return known.client;
 }
 

@@ -11,10 +11,14 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stream_ops/kafka/kafka_client.h"
+#include "stream_ops/kafka/kafka_damage_search.h"
+#include "stream_ops/kafka/kafka_transaction_watch.h"
 #include "stream_ops/log/log.h"
+#include "stream_ops/runtime/backoff.h"
 
 namespace eroica {
 
@@ -39,16 +43,19 @@ class KafkaConsumer final : public LogConsumer, private KafkaEvents {
   absl::StatusOr<std::string> GroupMetadata() override;
   absl::Status Commit(const GroupOffsets& offsets) override;
   std::vector<TopicPartition> Assignment() const override;
+  std::vector<DamagedRange> TakeDamaged() override { return std::exchange(damaged_, {}); }
   // Only a member of a group is measured.
   ClientMeasures Measure() const override;
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  KafkaConsumer(const KafkaOptions& options, std::string group)
+  KafkaConsumer(const KafkaOptions& options, const KafkaProperties& properties, std::string group)
       : KafkaEvents(options.bootstrap_servers),
         group_(std::move(group)),
-        request_timeout_(options.request_timeout) {}
+        request_timeout_(options.request_timeout),
+        damage_search_(options, properties),
+        transactions_(options.bootstrap_servers) {}
 
   absl::Status Start();
   absl::Status AssignAll(const std::map<std::string, int32_t>& partition_counts);
@@ -58,6 +65,13 @@ class KafkaConsumer final : public LogConsumer, private KafkaEvents {
   void ReadCommitted(rd_kafka_topic_partition_list_t* partitions);
   absl::Status Take(const rd_kafka_message_t& message);
   absl::Status TakeError(const rd_kafka_message_t& message);
+  void SearchDamage(const TopicPartition& partition, const rd_kafka_message_t& message);
+  absl::Status SkipDamage(bool* skipped);
+  absl::Status SkipTo(const TopicPartition& partition, int64_t offset);
+  bool HasPending(const TopicPartition& partition) const;
+  void WatchPartitions();
+  void WatchStandstill(const std::map<TopicPartition, KafkaStatistics::Bounds>& bounds);
+  void NoteTransient(const absl::Status& status);
   absl::Status ReturnIntoRange(const TopicPartition& partition);
   absl::Status Reassign(const TopicPartition& partition, int64_t offset);
   absl::StatusOr<std::pair<int64_t, int64_t>> Watermarks(const TopicPartition& partition);
@@ -84,6 +98,16 @@ class KafkaConsumer final : public LogConsumer, private KafkaEvents {
   // Where partitions ended when librdkafka came to their end; becomes the position when nothing is
   // pending.
   std::map<TopicPartition, int64_t> ends_;
+  KafkaDamageSearch damage_search_;
+  // Found by the search; skipped when what lies before has been handed over.
+  std::map<TopicPartition, DamagedRange> found_;
+  std::vector<DamagedRange> damaged_;  // skipped, not asked for yet
+  LogRate transient_log_;
+  KafkaTransactionWatch transactions_;
+  Clock::time_point watched_at_;
+  std::set<TopicPartition> paused_;
+  // Where partitions stand of which nothing comes though they go further, and since when.
+  std::map<TopicPartition, std::pair<int64_t, Clock::time_point>> standing_;
 };
 
 }  // namespace eroica

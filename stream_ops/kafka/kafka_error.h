@@ -12,6 +12,7 @@
 #include <absl/status/status.h>
 #include <librdkafka/rdkafka.h>
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -19,6 +20,19 @@
 
 namespace eroica {
 
+// What a reader does about an error.
+enum class KafkaErrorKind : uint8_t {
+  kNone,           // no error: news of librdkafka's own
+  kPosition,       // the position is outside of what the partition holds: back into it
+  kData,           // a record set cannot be read: skip it, and say so
+  kTransient,      // try again, with a log line
+  kClient,         // the client is finished: make another one
+  kConfiguration,  // end, and say what to do
+};
+
+// Each error of librdkafka has a kind and a code; one that is not known is tried again.
+bool IsKnownKafkaError(rd_kafka_resp_err_t error);
+KafkaErrorKind KindOfKafkaError(rd_kafka_resp_err_t error);
 absl::StatusCode KafkaErrorCode(rd_kafka_resp_err_t error);
 // Whether the reason, librdkafka's, is that the broker's certificate is not believed.
 bool IsBadCertificate(std::string_view reason);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "stream_ops/kafka/kafka_client.h"
+#include "stream_ops/kafka/kafka_damage_search.h"
 #include "stream_ops/kafka/kafka_error.h"
 #include "stream_ops/kafka/kafka_partition_list.h"
 #include "stream_ops/kafka/kafka_record.h"
@@ -18,19 +19,20 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What librdkafka fetches ahead, of all partitions together, and of one. It waits for a while
-// before it fetches again for a partition that is full, so that little would make it slow.
-constexpr size_t kFetchedBytes = size_t{256} << 20;
-constexpr size_t kFetchedBytesMin = size_t{16} << 20;
+// What librdkafka fetches ahead of one partition, at least. It waits for a while before it fetches
+// again for a partition that is full, so that little would make it slow.
+constexpr size_t kFetchedBytesMin = size_t{8} << 20;
 constexpr milliseconds kPollTimeout{100};
+// While damaged records are looked at, so that the next look comes soon.
+constexpr milliseconds kSearchTimeout{10};
 
 // The client that the readers share.
 class Client final : public KafkaEvents {
  public:
   static absl::StatusOr<std::shared_ptr<Client>> Connect(const KafkaOptions& options,
-                                                         size_t partitions) {
+                                                         size_t fetched_bytes, size_t partitions) {
     auto client = std::make_shared<Client>(options);
-    const size_t fetched = std::max(kFetchedBytes / partitions, kFetchedBytesMin);
+    const size_t fetched = std::max(fetched_bytes / partitions, kFetchedBytesMin);
     absl::StatusOr<KafkaHandle> handle =
         MakeKafkaHandle(options, KafkaRole::kConsumer,
                         {kNoStatistics,
@@ -43,13 +45,14 @@ class Client final : public KafkaEvents {
   }
 
   explicit Client(const KafkaOptions& options)
-      : KafkaEvents(options.bootstrap_servers), request_timeout_(options.request_timeout) {}
+      : KafkaEvents(options.bootstrap_servers), options_(options) {}
 
   rd_kafka_t* handle() const { return handle_.get(); }
-  milliseconds request_timeout() const { return request_timeout_; }
+  const KafkaOptions& options() const { return options_; }
+  milliseconds request_timeout() const { return options_.request_timeout; }
 
  private:
-  const milliseconds request_timeout_;
+  const KafkaOptions options_;
   KafkaHandle handle_;
 };
 
@@ -73,13 +76,15 @@ class KafkaPartitionReader final : public PartitionReader {
 
   absl::Status Read(size_t max_records, std::vector<ConsumerRecord>* out) override {
     rd_kafka_poll(client_->handle(), 0);
+    if (absl::Status status = SkipDamage(); !status.ok()) return status;
     const size_t wanted = out->size() + max_records;
-    milliseconds timeout = kPollTimeout;
+    milliseconds timeout = damage_search_.empty() ? kPollTimeout : kSearchTimeout;
     while (out->size() < wanted) {
       const KafkaMessage message(
           rd_kafka_consume(topic_.get(), partition_.partition, static_cast<int>(timeout.count())));
       if (message == nullptr) return client_->down() ? client_->DownStatus() : absl::OkStatus();
       if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) return TakeError(*message);
+      if (!damage_search_.empty()) continue;  // read again once the damage is skipped
       timeout = milliseconds(0);
       client_->NoteAnswer();
       if (message->offset < position_) continue;  // of the batch that a seek began in
@@ -91,6 +96,7 @@ class KafkaPartitionReader final : public PartitionReader {
 
   // At the next Read, which answers with what fails.
   void Seek(int64_t offset) override {
+    damage_search_.Clear();
     rd_kafka_consume_stop(topic_.get(), partition_.partition);
     started_ = false;
     if (absl::Status status = StartAt(offset); !status.ok())
@@ -99,6 +105,7 @@ class KafkaPartitionReader final : public PartitionReader {
   }
   int64_t position() const override { return position_; }
   int64_t missing_records() const override { return missing_records_; }
+  std::vector<DamagedRange> TakeDamaged() override { return std::exchange(damaged_, {}); }
 
   absl::StatusOr<int64_t> EndOffset() override {
     const absl::StatusOr<std::pair<int64_t, int64_t>> watermarks = Watermarks();
@@ -118,7 +125,9 @@ class KafkaPartitionReader final : public PartitionReader {
 
  private:
   KafkaPartitionReader(std::shared_ptr<Client> client, TopicPartition partition)
-      : client_(std::move(client)), partition_(std::move(partition)) {}
+      : client_(std::move(client)),
+        partition_(std::move(partition)),
+        damage_search_(client_->options(), {}) {}
 
   absl::Status StartAt(int64_t offset) {
     position_ = offset;
@@ -148,10 +157,32 @@ class KafkaPartitionReader final : public PartitionReader {
     if (message.err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
         message.err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE)
       return ReturnIntoRange();
-    if (KafkaErrorCode(message.err) == absl::StatusCode::kUnavailable && !client_->down())
+    const KafkaErrorKind kind = KindOfKafkaError(message.err);
+    if (kind == KafkaErrorKind::kData) {
+      damage_search_.Begin(partition_, std::max(position_, message.offset),
+                           rd_kafka_message_errstr(&message));
+      return absl::OkStatus();
+    }
+    if ((kind == KafkaErrorKind::kTransient || kind == KafkaErrorKind::kNone) && !client_->down())
       return absl::OkStatus();
     return KafkaStatus(message.err, fmt::format("read {}", NameOf(partition_)),
                        rd_kafka_message_errstr(&message));
+  }
+
+  // What cannot be read is passed over, as far as that goes.
+  absl::Status SkipDamage() {
+    for (DamagedRange& range : damage_search_.Step()) {
+      rd_kafka_consume_stop(topic_.get(), partition_.partition);
+      started_ = false;
+      if (absl::Status status = StartAt(range.end); !status.ok()) return status;
+      if (range.begin == range.end) continue;
+      spdlog::warn(
+          "kafka: records cannot be read and are skipped partition={} first={} last={} "
+          "error=\"{}\"",
+          NameOf(partition_), range.begin, range.end - 1, range.reason);
+      damaged_.push_back(std::move(range));
+    }
+    return absl::OkStatus();
   }
 
   // Retention has removed what lies at the position: on with the oldest record.
@@ -164,6 +195,7 @@ class KafkaPartitionReader final : public PartitionReader {
         "next={}",
         NameOf(partition_), position_, watermarks->first);
     missing_records_ += std::max<int64_t>(watermarks->first - position_, 0);
+    damage_search_.Clear();
     rd_kafka_consume_stop(topic_.get(), partition_.partition);
     started_ = false;
     return StartAt(watermarks->first);
@@ -175,16 +207,19 @@ class KafkaPartitionReader final : public PartitionReader {
   bool started_ = false;
   int64_t position_ = 0;
   int64_t missing_records_ = 0;
+  KafkaDamageSearch damage_search_;
+  std::vector<DamagedRange> damaged_;  // skipped, not asked for yet
 };
 
 }  // namespace
 
-OpenReaders KafkaReaders(const KafkaOptions& options) {
-  return [options](
+OpenReaders KafkaReaders(const KafkaOptions& options, size_t fetched_bytes) {
+  return [options, fetched_bytes](
              const std::map<TopicPartition, int64_t>& starts) -> absl::StatusOr<PartitionReaders> {
     PartitionReaders readers;
     if (starts.empty()) return readers;
-    const absl::StatusOr<std::shared_ptr<Client>> client = Client::Connect(options, starts.size());
+    const absl::StatusOr<std::shared_ptr<Client>> client =
+        Client::Connect(options, fetched_bytes, starts.size());
     if (!client.ok()) return client.status();
     for (const auto& [partition, start] : starts) {
       absl::StatusOr<std::unique_ptr<PartitionReader>> reader =

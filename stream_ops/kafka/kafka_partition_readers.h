@@ -3,11 +3,16 @@
 // group and commit nothing. All readers of one opener are for one thread.
 #pragma once
 
+#include <cstddef>
+
 #include "stream_ops/kafka/kafka_options.h"
 #include "stream_ops/log/slice_reader.h"
 
 namespace eroica {
 
-OpenReaders KafkaReaders(const KafkaOptions& options);
+inline constexpr size_t kFetchedBytes = size_t{256} << 20;
+
+// fetched_bytes: what is fetched ahead, of all partitions together.
+OpenReaders KafkaReaders(const KafkaOptions& options, size_t fetched_bytes = kFetchedBytes);
 
 }  // namespace eroica

@@ -38,7 +38,8 @@ void AddPartition(const std::string& topic, const Json& partition, KafkaStatisti
   const int64_t taken = partition.value("next_offset", kUnknown) -
                         static_cast<int64_t>(CountOf(partition, "fetchq_cnt"));
   const int64_t first = std::max({int64_t{0}, partition.value("lo_offset", kUnknown), taken});
-  statistics->bounds[{topic, static_cast<int32_t>(number)}] = {first, stable_end};
+  const int64_t end = std::max(stable_end, partition.value("hi_offset", kUnknown));
+  statistics->bounds[{topic, static_cast<int32_t>(number)}] = {first, stable_end, end};
 }
 
 }  // namespace

@@ -14,10 +14,12 @@ namespace eroica {
 struct KafkaStatistics {
   ClientMeasures client;  // without its lag
   // Of each partition, as of the latest fetch: the first offset that is there and not handed out
-  // yet, and the last stable one. Partitions of which nothing has been fetched yet are left out.
+  // yet, the last stable one, and the high watermark, which lies behind it while a transaction is
+  // open. Partitions of which nothing has been fetched yet are left out.
   struct Bounds {
     int64_t first = 0;
     int64_t stable_end = 0;
+    int64_t end = 0;
     friend bool operator==(const Bounds&, const Bounds&) = default;
   };
   std::map<TopicPartition, Bounds> bounds;

@@ -94,6 +94,36 @@ TEST(KafkaTransactions, OnlyCommittedRecordsAreReadAndTheEndIsReached) {
   EXPECT_EQ(records[0].value, "committed");
 }
 
+// What it holds back is lag, though nobody may read it.
+TEST(KafkaTransactions, WhatAnOpenOneHoldsBackIsMeasured) {
+  const char* address = std::getenv("EROICA_TEST_BROKER");
+  if (address == nullptr) GTEST_SKIP() << "EROICA_TEST_BROKER is not set: run ops/test.sh";
+  auto log = KafkaLog::Open(
+      {.bootstrap_servers = address, .properties = {{"statistics.interval.ms", "100"}}});
+  ASSERT_TRUE(log.ok()) << log.status();
+  const std::string topic = UniqueName();
+  ASSERT_TRUE((*log)->admin().CreateTopic({.name = topic, .partitions = 1, .config = {}}).ok());
+  const KafkaHandle producer = NewTransactionalProducer(address);
+  ASSERT_EQ(rd_kafka_begin_transaction(producer.get()), nullptr);
+  for (int i = 0; i < 3; ++i) Produce(producer.get(), topic, "open");
+  ASSERT_EQ(rd_kafka_flush(producer.get(), 60'000), RD_KAFKA_RESP_ERR_NO_ERROR);
+
+  const auto consumer = *(*log)->NewConsumer({.group_id = UniqueName()});
+  ASSERT_TRUE(consumer->Subscribe({topic}, nullptr).ok());
+  std::vector<ConsumerRecord> records;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  const auto poll_until = [&](uint64_t held) {
+    while (consumer->Measure().held_records != held && std::chrono::steady_clock::now() < deadline)
+      ASSERT_TRUE(consumer->Poll(std::chrono::milliseconds(50), 10, &records).ok());
+    EXPECT_EQ(consumer->Measure().held_records, held);
+  };
+  poll_until(3);
+  EXPECT_EQ(consumer->Measure().lag_records, 3);
+  EXPECT_TRUE(records.empty());
+  ASSERT_EQ(rd_kafka_commit_transaction(producer.get(), 60'000), nullptr);
+  poll_until(0);
+}
+
 class CountingListener final : public RebalanceListener {
  public:
   std::optional<int64_t> OnPartitionAssigned(const TopicPartition&) override {

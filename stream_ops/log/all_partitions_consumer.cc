@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace eroica {
 
@@ -175,6 +176,16 @@ uint64_t AllPartitionsConsumer::corrupt_bytes() const {
   uint64_t bytes = 0;
   for (const auto& [partition, reader] : readers_) bytes += reader->corrupt_bytes();
   return bytes;
+}
+
+std::vector<DamagedRange> AllPartitionsConsumer::TakeDamaged() {
+  std::vector<DamagedRange> damaged;
+  for (auto& [partition, reader] : readers_) {
+    std::vector<DamagedRange> of_partition = reader->TakeDamaged();
+    damaged.insert(damaged.end(), std::make_move_iterator(of_partition.begin()),
+                   std::make_move_iterator(of_partition.end()));
+  }
+  return damaged;
 }
 
 ClientMeasures AllPartitionsConsumer::Measure() const {

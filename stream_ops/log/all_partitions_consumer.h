@@ -30,6 +30,8 @@ class PartitionReader {
   virtual absl::StatusOr<int64_t> EndOffset() = 0;
   virtual absl::StatusOr<int64_t> OffsetForTime(int64_t timestamp_ms) = 0;
   virtual uint64_t corrupt_bytes() const { return 0; }
+  // LogConsumer::TakeDamaged.
+  virtual std::vector<DamagedRange> TakeDamaged() { return {}; }
   // That were gone when the reader came to them: retention was faster.
   virtual int64_t missing_records() const { return 0; }
 };
@@ -71,6 +73,7 @@ class AllPartitionsConsumer final : public LogConsumer {
   absl::StatusOr<std::string> GroupMetadata() override { return group_; }
   std::vector<TopicPartition> Assignment() const override;
   uint64_t corrupt_bytes() const override;
+  std::vector<DamagedRange> TakeDamaged() override;
   ClientMeasures Measure() const override;
 
  private:

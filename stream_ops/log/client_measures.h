@@ -12,8 +12,12 @@ namespace eroica {
 
 struct ClientMeasures {
   // Records before the ends of the assigned partitions that the consumer has not handed out. Kafka:
-  // before the last stable offset, beyond which transactions are open. Nothing: not known (yet).
+  // before the high watermark, records of open transactions among them. Nothing: not known (yet).
   std::optional<int64_t> lag_records;
+  // Of these, behind the last stable offset: they are read when the transactions before them end.
+  uint64_t held_records = 0;
+  // How long one of these transactions has been open, at least: the longest, of all partitions.
+  uint64_t held_seconds = 0;
   uint64_t queued_bytes = 0;      // fetched ahead, or not taken by the brokers yet
   uint64_t requests_waiting = 0;  // that brokers have not answered
   uint64_t request_errors = 0;    // since the client began, as the next three
@@ -25,6 +29,8 @@ struct ClientMeasures {
   // Of several clients together.
   void Add(const ClientMeasures& other) {
     if (other.lag_records) lag_records = lag_records.value_or(0) + *other.lag_records;
+    held_records += other.held_records;
+    held_seconds = std::max(held_seconds, other.held_seconds);
     queued_bytes += other.queued_bytes;
     requests_waiting += other.requests_waiting;
     request_errors += other.request_errors;

@@ -33,6 +33,16 @@ struct TopicPartition {
   friend auto operator<=>(const TopicPartition&, const TopicPartition&) = default;
 };
 
+// Offsets [begin, end) of a partition that the log holds and cannot give: a record set that cannot
+// be unpacked, an entry whose checksum is wrong.
+struct DamagedRange {
+  TopicPartition partition;
+  int64_t begin = 0;
+  int64_t end = 0;
+  std::string reason;  // what the log says of it
+  friend bool operator==(const DamagedRange&, const DamagedRange&) = default;
+};
+
 using Headers = std::vector<std::pair<std::string, std::string>>;
 // The value of the first header of that name, or nothing.
 std::optional<std::string_view> FindHeader(const Headers& headers, std::string_view name);
@@ -115,7 +125,8 @@ class LogConsumer {
   virtual absl::Status Assign(const std::map<TopicPartition, int64_t>& starts) = 0;
   // Appends up to max_records to *out in offset order within each partition; returns at once when
   // there are some, else waits up to timeout. Corrupt input of the log itself (a torn tail, a
-  // failed checksum) is skipped, counted in corrupt_bytes() and reported once by a log line.
+  // failed checksum) is skipped and reported once by a log line; TakeDamaged names its offsets,
+  // and corrupt_bytes() counts it where the log knows its bytes.
   // kAborted: somebody else has our place in the group; this consumer is finished.
   virtual absl::Status Poll(std::chrono::milliseconds timeout, size_t max_records,
                             std::vector<ConsumerRecord>* out) = 0;
@@ -140,6 +151,9 @@ class LogConsumer {
   virtual absl::Status Commit(const GroupOffsets& offsets) = 0;
   virtual std::vector<TopicPartition> Assignment() const = 0;
   virtual uint64_t corrupt_bytes() const { return 0; }
+  // What Poll has skipped since this was last asked. Of one partition, everything before a range
+  // has been handed out by then; what lies behind it may have been as well.
+  virtual std::vector<DamagedRange> TakeDamaged() { return {}; }
   // At once, without asking anybody.
   virtual ClientMeasures Measure() const { return {}; }
 };

@@ -113,6 +113,10 @@ absl::Status SliceReader::Read(Source& source) {
     if (absl::Status status = source.reader->Read(RecordsAtOnce(source), &source.buffer);
         !status.ok())
       return status;
+    for (const DamagedRange& range : source.reader->TakeDamaged()) {
+      const int64_t begin = std::max(range.begin, source.range.start);
+      damaged_records_ += std::max<int64_t>(0, std::min(range.end, source.range.end) - begin);
+    }
     std::erase_if(source.buffer, [&](const ConsumerRecord& record) {
       return record.offset < source.position || record.offset >= source.range.end;
     });

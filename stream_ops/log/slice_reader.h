@@ -54,6 +54,8 @@ class SliceReader {
   // That the log no longer had: retention was faster.
   int64_t missing_records() const;
   uint64_t corrupt_bytes() const;
+  // Offsets of the slice that the log holds and could not give.
+  int64_t damaged_records() const { return damaged_records_; }
 
  private:
   struct Source {
@@ -88,6 +90,7 @@ class SliceReader {
   std::priority_queue<Front> fronts_;
   std::map<TopicPartition, int64_t> finished_;  // partitions of which nothing was left to read
   int64_t done_ = 0;
+  int64_t damaged_records_ = 0;
 };
 
 }  // namespace eroica

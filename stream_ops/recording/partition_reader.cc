@@ -17,6 +17,8 @@ namespace eroica {
 namespace {
 
 constexpr size_t kReadWindow = 256u << 10;
+// Ranges that are kept for whoever asks; who never asks has the log lines.
+constexpr size_t kDamagedLimit = 1'000;
 // A hole in the row of segments (someone deleted one) is noticed this late.
 constexpr std::chrono::seconds kListInterval{1};
 
@@ -121,14 +123,17 @@ absl::Status RecordedPartitionReader::TakeEntry(std::vector<ConsumerRecord>* out
   CountDamage(start - segment_->damaged_before(), start, "damaged bytes");
   counted_to_ = std::min(counted_to_, start);
   if (header.offset < position_) return absl::OkStatus();
+  if (segment_->damaged_before() > 0) NoteDamaged(header.offset, "damaged bytes");
   const absl::StatusOr<std::string_view> body = segment_->ReadBody();
   if (!body.ok()) return body.status();
-  position_ = header.offset + 1;
+  position_ = header.offset;
   ConsumerRecord record;
   if (!BodyIsIntact(header, *body) || !DecodeEntry(header, *body, &record)) {
+    NoteDamaged(header.offset + 1, "a damaged entry");
     CountDamage(start, segment_->position(), "a damaged entry");
     return absl::OkStatus();
   }
+  position_ = header.offset + 1;
   record.topic = partition_.topic;
   record.partition = partition_.partition;
   out->push_back(std::move(record));
@@ -146,7 +151,10 @@ absl::StatusOr<bool> RecordedPartitionReader::Advance(SegmentReader::Step step) 
       CountDamage(segment_->position(), segment_->tail_end(), "a torn tail");
     return successor_.has_value();
   }
-  if (tail) CountDamage(segment_->position(), segment_->tail_end(), "damaged bytes");
+  if (tail) {
+    CountDamage(segment_->position(), segment_->tail_end(), "damaged bytes");
+    NoteDamaged(*successor_, "damaged bytes");
+  }
   GoOnFrom(*successor_);
   segment_.reset();
   successor_.reset();
@@ -183,6 +191,15 @@ void RecordedPartitionReader::CountDamage(int64_t from, int64_t to, std::string_
   corrupt_bytes_ += static_cast<uint64_t>(to - from);
   spdlog::warn("recording: skipped {} file={} position={} bytes={} next_offset={}", what,
                segment_->path(), from, to - from, position_);
+}
+
+// Of what lies from the position on, up to `end`: goes on behind it.
+void RecordedPartitionReader::NoteDamaged(int64_t end, std::string_view what) {
+  if (position_ >= end) return;
+  if (damaged_.size() < kDamagedLimit)
+    damaged_.push_back(
+        {partition_, position_, end, fmt::format("{} in {}", what, segment_->path())});
+  position_ = end;
 }
 
 absl::StatusOr<int64_t> RecordedPartitionReader::EndOffset() {

@@ -32,6 +32,7 @@ class RecordedPartitionReader final : public PartitionReader {
   absl::StatusOr<int64_t> EndOffset() override;
   absl::StatusOr<int64_t> OffsetForTime(int64_t timestamp_ms) override;
   uint64_t corrupt_bytes() const override { return corrupt_bytes_; }
+  std::vector<DamagedRange> TakeDamaged() override { return std::exchange(damaged_, {}); }
   int64_t missing_records() const override { return missing_records_; }
 
  private:
@@ -43,6 +44,7 @@ class RecordedPartitionReader final : public PartitionReader {
   absl::StatusOr<std::optional<int64_t>> FindSuccessor(SegmentReader::Step step);
   bool WriterLives() const;
   void CountDamage(int64_t from, int64_t to, std::string_view what);
+  void NoteDamaged(int64_t end, std::string_view what);
 
   const std::string directory_;
   const TopicPartition partition_;
@@ -59,6 +61,7 @@ class RecordedPartitionReader final : public PartitionReader {
   std::optional<std::chrono::nanoseconds> empty_since_;
   int64_t counted_to_ = 0;  // in this segment: damage before it has been counted
   uint64_t corrupt_bytes_ = 0;
+  std::vector<DamagedRange> damaged_;  // not asked for yet
   int64_t missing_records_ = 0;
   std::function<void()> at_end_;      // empty once it was called
   std::optional<SegmentReader> end_;  // walks the newest segment for EndOffset

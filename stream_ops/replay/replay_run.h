@@ -89,6 +89,8 @@ class ReplayRun {
   // That the source no longer had.
   int64_t records_missing() const { return source_ == nullptr ? 0 : source_->missing_records(); }
   uint64_t corrupt_bytes() const { return source_ == nullptr ? 0 : source_->corrupt_bytes(); }
+  // That it holds and could not give.
+  int64_t records_unreadable() const { return source_ == nullptr ? 0 : source_->damaged_records(); }
   // From the earliest time of a record that this run has fed to the latest.
   int64_t span_ms() const { return first_fed_ms_ ? fed_ms_ - *first_fed_ms_ : 0; }
   StageProbe probe(std::string_view stage) const;

@@ -71,6 +71,13 @@ absl::StatusOr<ChangelogRestorer::Restored> ChangelogRestorer::Step(
   std::vector<ConsumerRecord> records;
   if (const absl::Status status = reader_->Poll(timeout, kStepRecords, &records); !status.ok())
     return status;
+  for (const DamagedRange& range : reader_->TakeDamaged()) {
+    records_unreadable_ += static_cast<uint64_t>(range.end - range.begin);
+    spdlog::warn(
+        "stage={} partition={} a part of the changelog cannot be read: rows that stood "
+        "there are as they were before first={} last={}",
+        stage_, range.partition.partition, range.begin, range.end - 1);
+  }
   if (const absl::Status status = Take(records); !status.ok()) {
     assigned_.clear();  // what was not taken is read again
     return status;

@@ -49,6 +49,8 @@ class ChangelogRestorer {
   // What is committed to the changelog of this partition now lies before it.
   absl::StatusOr<int64_t> CommittedEnd(int32_t partition);
   uint64_t records_read() const { return records_read_; }
+  // Offsets of changelogs that the log holds and could not give.
+  uint64_t records_unreadable() const { return records_unreadable_; }
   bool reading() const { return reading_; }
 
  private:
@@ -76,6 +78,7 @@ class ChangelogRestorer {
   std::map<TopicPartition, int64_t> assigned_;      // changelogs that are read, and from where
   bool reading_ = false;  // whatever was assigned last, something may be fetched still
   uint64_t records_read_ = 0;
+  uint64_t records_unreadable_ = 0;
   std::map<TopicPartition, int64_t> seen_;  // next() of each when it last moved
   TimePoint moved_at_;
 };

@@ -49,6 +49,8 @@ std::optional<DeadLetter> ReadDeadLetter(ConsumerRecord record) {
     return std::nullopt;
   letter.source.partition = *partition;
   letter.offset = *offset;
+  letter.end = NumberOf<int64_t>(record.headers, kHeaderDeadLetterEnd).value_or(*offset + 1);
+  letter.detail = TextOf(record.headers, kHeaderDeadLetterDetail);
   letter.stage = TextOf(record.headers, kHeaderDeadLetterStage);
   letter.job = TextOf(record.headers, kHeaderJob);
   // Behind the letter's own headers; one before them is the refused record's.

@@ -22,7 +22,10 @@ inline constexpr std::string_view kHeaderDeadLetterResent = "dead-letter-resent"
 struct DeadLetter {
   TopicPartition source;  // where the refused record stood
   int64_t offset = 0;     // there
-  std::string reason;     // ToString(DropReason), of the version that wrote it
+  // One past the last record, of several that the log could not give; else offset + 1.
+  int64_t end = 0;
+  std::string detail;  // what the log said of them
+  std::string reason;  // ToString(DropReason), of the version that wrote it
   std::string stage;
   std::string job;  // as the record's own header says; empty where it has none
   // Of the refused record's value. Larger than record.value where the letter is cut.

@@ -9,14 +9,25 @@
 #include "schemas/check.h"
 
 namespace eroica {
+namespace {
+
+// A broker ends a transaction of ours after ten seconds.
+constexpr std::chrono::seconds kHeldMax{30};
+
+}  // namespace
 
 NodeHealth::NodeHealth(NodeHealthOptions options, TimePoint start)
     : options_(options), snapshots_{{start, {}}} {}
 
 bool NodeHealth::Observe(const std::map<std::string, StageProbe>& probes, TimePoint now) {
   Snapshot snapshot{now, {}};
-  for (const auto& [stage, probe] : probes)
-    snapshot.stages[stage] = {probe.records_received, probe.dead_letters};
+  for (const auto& [stage, probe] : probes) {
+    Counted& counted = snapshot.stages[stage];
+    counted = {probe.records_received + probe.records_unreadable, probe.dead_letters};
+    // By records, not by ranges of them.
+    if (probe.records_unreadable > 0)
+      counted.dead_letters[DropReason::kUnreadable] = probe.records_unreadable;
+  }
   const std::lock_guard lock(mutex_);
   EROICA_CHECK(now >= snapshots_.back().at);
   constexpr int kSnapshotsOfPeriod = 60;  // however often somebody observes
@@ -26,6 +37,13 @@ bool NodeHealth::Observe(const std::map<std::string, StageProbe>& probes, TimePo
   for (const auto& [stage, counted] : snapshot.stages) {
     std::string reason = ReasonOf(stage, snapshots_.front().stages[stage], counted);
     if (!reason.empty()) reasons.push_back(std::move(reason));
+  }
+  for (const auto& [stage, probe] : probes) {
+    if (probe.consumer.held_seconds >= static_cast<uint64_t>(kHeldMax.count()))
+      reasons.push_back(
+          fmt::format("A transaction of {} s holds {} records of stage {} back: the log names its "
+                      "partition, and what ends it.",
+                      probe.consumer.held_seconds, probe.consumer.held_records, stage));
   }
   if (now - snapshots_.back().at >= options_.period / kSnapshotsOfPeriod)
     snapshots_.push_back(std::move(snapshot));

@@ -2,7 +2,8 @@
 // Computed from what its stages count (StageProbe), over the latest period.
 //
 // Unhealthy: so large a share of what a stage received has become dead letters that its output can
-// no longer be believed. It is healthy again when a period has passed with less.
+// no longer be believed; it is healthy again when a period has passed with less. Or a transaction
+// that nobody ends holds back what a stage would read.
 // Thread-safe: one thread observes, any thread asks.
 #pragma once
 
@@ -36,7 +37,7 @@ class NodeHealth {
   bool Observe(const std::map<std::string, StageProbe>& probes, TimePoint now);
 
   bool healthy() const;
-  // One sentence for each stage that makes the node unhealthy; none while it is healthy.
+  // A sentence for each stage and why it makes the node unhealthy; none while it is healthy.
   std::vector<std::string> reasons() const;
   // How often the node has become unhealthy since its start.
   uint64_t times_unhealthy() const;

@@ -42,6 +42,21 @@ TEST_F(NodeHealthTest, IsHealthyBeforeItHasDoneAnything) {
   EXPECT_FALSE(health_.Observe({}, kStart));
 }
 
+// A broker that has lost track of one never ends it, and its records are no lag to their reader.
+TEST_F(NodeHealthTest, ATransactionThatNobodyEndsMakesItUnhealthy) {
+  StageProbe probe = Counted(100, {});
+  probe.consumer.held_records = 7;
+  probe.consumer.held_seconds = 29;
+  EXPECT_FALSE(health_.Observe({{"summarize", probe}}, kStart + seconds(1)));
+  probe.consumer.held_seconds = 30;
+  EXPECT_TRUE(health_.Observe({{"summarize", probe}}, kStart + seconds(2)));
+  EXPECT_THAT(health_.reasons(),
+              ElementsAre(HasSubstr("transaction of 30 s holds 7 records of stage summarize")));
+  probe.consumer.held_seconds = 0;
+  EXPECT_TRUE(health_.Observe({{"summarize", probe}}, kStart + seconds(3)));
+  EXPECT_TRUE(health_.healthy());
+}
+
 TEST_F(NodeHealthTest, AFloodMakesItUnhealthyAndSaysWhy) {
   EXPECT_TRUE(Observe(1, 100, 50));
   EXPECT_FALSE(health_.healthy());

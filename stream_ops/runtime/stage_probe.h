@@ -1,7 +1,7 @@
 // What the runtime counts of a stage. Plain numbers, owned by one thread; readers get copies
 // (StageThreads::Probes). ops exposes them as metrics.
 // Books, after every step: received = processed + ignored + pending; dead letters are among the
-// processed.
+// processed, but for those of ranges that the log could not give, which nobody received.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,7 @@ struct StageProbe {
   uint64_t records_pending = 0;  // polled and not processed yet, now
   uint64_t records_emitted = 0;
   uint64_t bytes_emitted = 0;
+  // One for each range that the log could not give (kUnreadable); the others are of one record.
   std::map<DropReason, uint64_t> dead_letters;
   // were on the dead-letter topic already before a restart: not sent again
   uint64_t dead_letters_replayed = 0;
@@ -35,6 +36,8 @@ struct StageProbe {
   uint64_t changelog_bytes = 0;
   uint64_t changelog_records_read = 0;  // to restore tasks that came from other nodes
   uint64_t corrupt_bytes = 0;           // skipped by the log itself
+  uint64_t records_unreadable = 0;      // offsets that the log holds and could not give
+  uint64_t changelog_unreadable = 0;    // the same, of changelogs that tasks were restored from
   uint64_t commits = 0;
   uint64_t idle_punctuations = 0;
   uint64_t retries = 0;  // after an error that may pass
@@ -64,6 +67,8 @@ struct StageProbe {
     changelog_bytes += other.changelog_bytes;
     changelog_records_read += other.changelog_records_read;
     corrupt_bytes += other.corrupt_bytes;
+    records_unreadable += other.records_unreadable;
+    changelog_unreadable += other.changelog_unreadable;
     commits += other.commits;
     idle_punctuations += other.idle_punctuations;
     retries += other.retries;

@@ -75,8 +75,32 @@ absl::Status StreamTask::Process(const ConsumerRecord& record) {
                                                    record.offset, std::string(status.message())));
   }
   next_ = record.offset + 1;
+  latest_ms_ = record.timestamp_ms;
   ++probe_->records_processed;
   return absl::OkStatus();
+}
+
+void StreamTask::Skip(const DamagedRange& range) {
+  EROICA_CHECK(range.partition == id_.partition && range.begin < range.end);
+  const int64_t begin = std::max(range.begin, next_.value_or(0));
+  if (begin >= range.end) return;
+  if (!first_) first_ = begin;
+  next_ = range.end;
+  dirty_ = true;
+  if (committed_ && range.end <= committed_->processed) {
+    ++probe_->dead_letters_replayed;
+    return;
+  }
+  ++probe_->dead_letters[DropReason::kUnreadable];
+  probe_->records_unreadable += static_cast<uint64_t>(range.end - begin);
+  ProducerRecord letter;
+  letter.topic = topic_names_[static_cast<size_t>(Topic::kDeadLetter)];
+  letter.timestamp_ms = latest_ms_;
+  AddDeadLetterHeaders(DropReason::kUnreadable, begin, &letter);
+  letter.headers.emplace_back(kHeaderDeadLetterEnd, std::to_string(range.end));
+  letter.headers.emplace_back(kHeaderDeadLetterDetail, range.reason);
+  letter.headers.emplace_back(kHeaderDeadLetterCut, "0");  // there is nothing to send back
+  Send(std::move(letter), 0);
 }
 
 absl::Status StreamTask::Punctuate(PunctuationType type) {
@@ -251,12 +275,17 @@ void StreamTask::DeadLetter(DropReason reason) {
   record.value = current_->value;
   record.timestamp_ms = current_->timestamp_ms;
   record.headers = current_->headers;
-  record.headers.emplace_back(kHeaderDeadLetterReason, eroica::ToString(reason));
-  record.headers.emplace_back(kHeaderDeadLetterStage, id_.stage);
-  record.headers.emplace_back(kHeaderDeadLetterTopic, current_->topic);
-  record.headers.emplace_back(kHeaderDeadLetterPartition, std::to_string(current_->partition));
-  record.headers.emplace_back(kHeaderDeadLetterOffset, std::to_string(current_->offset));
+  AddDeadLetterHeaders(reason, current_->offset, &record);
   Send(std::move(record), current_->headers.size());
+}
+
+void StreamTask::AddDeadLetterHeaders(DropReason reason, int64_t offset,
+                                      ProducerRecord* letter) const {
+  letter->headers.emplace_back(kHeaderDeadLetterReason, eroica::ToString(reason));
+  letter->headers.emplace_back(kHeaderDeadLetterStage, id_.stage);
+  letter->headers.emplace_back(kHeaderDeadLetterTopic, id_.partition.topic);
+  letter->headers.emplace_back(kHeaderDeadLetterPartition, std::to_string(id_.partition.partition));
+  letter->headers.emplace_back(kHeaderDeadLetterOffset, std::to_string(offset));
 }
 
 void StreamTask::Send(ProducerRecord record, std::optional<size_t> own_headers) {

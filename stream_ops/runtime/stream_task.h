@@ -40,6 +40,10 @@ inline constexpr std::string_view kHeaderDeadLetterOffset = "dead-letter-offset"
 // The size of the record's value, where the log does not take all of it: the dead letter has what
 // fits. The record's own headers and its key are left out only where they alone are too large.
 inline constexpr std::string_view kHeaderDeadLetterCut = "dead-letter-cut";
+// Of records that the log could not give, of which there is nothing but their offsets: the offset
+// behind the last of them, and what the log said.
+inline constexpr std::string_view kHeaderDeadLetterEnd = "dead-letter-end";
+inline constexpr std::string_view kHeaderDeadLetterDetail = "dead-letter-detail";
 
 struct StreamTaskOptions {
   std::string topic_prefix = std::string(kDefaultTopicPrefix);
@@ -67,6 +71,8 @@ class StreamTask : private ProcessorContext {
   absl::Status BeginAnew(std::unique_ptr<Processor> processor, int64_t offset);
   // A record behind the task's position is ignored and counted.
   absl::Status Process(const ConsumerRecord& record);
+  // Records that the log could not give: dead-lettered by their offsets, and behind the task.
+  void Skip(const DamagedRange& range);
   absl::Status Punctuate(PunctuationType type);
   // Hands the outbox to the producer, in order, until it fails: the record at hand and those after
   // it stay. What the log never takes is cut, if it is a dead letter, else dropped and counted.
@@ -107,6 +113,7 @@ class StreamTask : private ProcessorContext {
   const StateStore& store() const override { return store_; }
   StateChanges& changes() override { return changes_; }
 
+  void AddDeadLetterHeaders(DropReason reason, int64_t offset, ProducerRecord* letter) const;
   void Send(ProducerRecord record, std::optional<size_t> own_headers = std::nullopt);
   static void Cut(size_t bytes_max, Output* dead_letter);
   absl::Status SendOne(Output& output, LogProducer& producer);
@@ -131,6 +138,7 @@ class StreamTask : private ProcessorContext {
   std::optional<TaskPosition> committed_;
   std::optional<int64_t> first_;  // offset of the first record since Init
   std::optional<int64_t> next_;   // one past the last processed record
+  int64_t latest_ms_ = 0;         // timestamp of the last record that was processed
   bool dirty_ = false;
   std::unique_ptr<Processor> processor_;  // last: it may look at the context until it is gone
 };

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "schemas/check.h"
@@ -148,6 +149,7 @@ absl::Status StreamThread::Restore(TimePoint now) {
   absl::StatusOr<ChangelogRestorer::Restored> restored = restorer_->Step(now, kRestorePollTimeout);
   if (!restored.ok()) return restored.status();
   probe_.changelog_records_read = restorer_->records_read();
+  probe_.changelog_unreadable = restorer_->records_unreadable();
   absl::Status status;
   for (auto& [partition, owner] : *restored) {
     if (status.ok()) status = BeginTask(partition, std::move(owner), now);
@@ -180,6 +182,7 @@ absl::Status StreamThread::Poll(TimePoint now) {
   const absl::Status status = consumer_->Poll(restoring ? milliseconds(0) : options_.poll_timeout,
                                               options_.poll_records_max, &pending_);
   probe_.corrupt_bytes = consumer_->corrupt_bytes();
+  for (DamagedRange& range : consumer_->TakeDamaged()) damaged_.push_back(std::move(range));
   probe_.records_received += pending_.size();
   for (const ConsumerRecord& record : pending_) {
     probe_.bytes_received += record.value.size();
@@ -212,6 +215,7 @@ absl::Status StreamThread::ProcessPending(TimePoint) {
       ++probe_.records_ignored;
       continue;
     }
+    SkipDamaged(partition, record.offset);
     ++records_since_commit_;
     if (const absl::Status status = task->second.task->Process(record); !status.ok()) {
       restart_needed_ = true;  // nobody knows how far the processor came
@@ -219,7 +223,20 @@ absl::Status StreamThread::ProcessPending(TimePoint) {
     }
     if (const absl::Status status = SendOutputs(*task->second.task); !status.ok()) return status;
   }
+  while (!damaged_.empty())
+    SkipDamaged(TopicPartition(damaged_.front().partition), std::numeric_limits<int64_t>::max());
   return absl::OkStatus();
+}
+
+// What the log could not give of the partition before this offset.
+void StreamThread::SkipDamaged(const TopicPartition& partition, int64_t before) {
+  if (damaged_.empty()) return;
+  const auto task = tasks_.find(partition);
+  std::erase_if(damaged_, [&](const DamagedRange& range) {
+    if (range.partition != partition || range.end > before) return false;
+    if (task != tasks_.end()) task->second.task->Skip(range);
+    return true;
+  });
 }
 
 // The upstreams are asked before the ends: what they send between the two is behind an end.
@@ -303,6 +320,7 @@ void StreamThread::DropPending() {
   probe_.records_ignored += pending_.size() - pending_next_;
   pending_.clear();
   pending_next_ = 0;
+  damaged_.clear();
 }
 
 absl::Status StreamThread::RestartTasks(TimePoint now) {

@@ -137,6 +137,7 @@ class StreamThread : private RebalanceListener {
   absl::Status Restore(TimePoint now);
   absl::Status BeginTask(const TopicPartition& partition, ChangelogOwner owner, TimePoint now);
   absl::Status ProcessPending(TimePoint now);
+  void SkipDamaged(const TopicPartition& partition, int64_t before);
   absl::Status PunctuateIdle(TimePoint now);
   absl::Status PunctuateMinute(TimePoint now);
   std::vector<TopicPartition> SilentPartitions(TimePoint now) const;
@@ -176,6 +177,7 @@ class StreamThread : private RebalanceListener {
   std::map<TopicPartition, TaskState> tasks_;
   std::vector<ConsumerRecord> pending_;  // polled; from pending_next_ on not processed yet
   size_t pending_next_ = 0;
+  std::vector<DamagedRange> damaged_;  // polled in between, not skipped yet
   std::set<TopicPartition> to_pause_;  // assigned in this poll, to be restored
   // pending_ records of a partition at smaller indices belong to a former assignment
   std::map<TopicPartition, size_t> stale_below_;

@@ -34,15 +34,20 @@ Json StagesJson(const NodeState& node) {
     for (const auto& [reason, count] : probe.dead_letters) dead_letters += count;
     uint64_t outputs_dropped = 0;
     for (const auto& [reason, count] : probe.outputs_dropped) outputs_dropped += count;
-    stages.push_back({{"stage", name},
-                      {"tasks", probe.tasks},
-                      {"tasks_restoring", probe.tasks_restoring},
-                      {"records_received", probe.records_received},
-                      {"records_processed", probe.records_processed},
-                      {"records_emitted", probe.records_emitted},
-                      {"dead_letters", dead_letters},
-                      {"outputs_dropped", outputs_dropped},
-                      {"retries", probe.retries}});
+    stages.push_back(
+        {{"stage", name},
+         {"tasks", probe.tasks},
+         {"tasks_restoring", probe.tasks_restoring},
+         {"records_received", probe.records_received},
+         {"records_processed", probe.records_processed},
+         {"records_emitted", probe.records_emitted},
+         {"records_unreadable", probe.records_unreadable},
+         {"lag_records", probe.consumer.lag_records ? Json(*probe.consumer.lag_records) : Json()},
+         {"held_records", probe.consumer.held_records},
+         {"held_seconds", probe.consumer.held_seconds},
+         {"dead_letters", dead_letters},
+         {"outputs_dropped", outputs_dropped},
+         {"retries", probe.retries}});
   }
   return stages;
 }

@@ -1,5 +1,6 @@
 #include "stream_ops/runtime/testing/faulty_log.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "stream_ops/runtime/testing/fault_count.h"
@@ -26,8 +27,20 @@ class FaultyLog::Consumer final : public ForwardingConsumer {
       const auto script = std::exchange(log_.at_next_poll, {});
       for (const auto& action : script) action(*listener_, out);
     }
-    return is_silent_ ? absl::OkStatus() : ForwardingConsumer::Poll(timeout, max_records, out);
+    if (is_silent_) return absl::OkStatus();
+    const absl::Status status = ForwardingConsumer::Poll(timeout, max_records, out);
+    std::erase_if(*out, [this](const ConsumerRecord& record) {
+      const auto range = std::find_if(log_.damaged.begin(), log_.damaged.end(), [&](const auto& r) {
+        return r.partition == TopicPartition{record.topic, record.partition} &&
+               record.offset >= r.begin && record.offset < r.end;
+      });
+      if (range == log_.damaged.end()) return false;
+      if (record.offset == range->begin) met_.push_back(*range);
+      return true;
+    });
+    return status;
   }
+  std::vector<DamagedRange> TakeDamaged() override { return std::exchange(met_, {}); }
   absl::Status Seek(const TopicPartition& partition, int64_t offset) override {
     if (TakeOne(&log_.seeks_unavailable)) return absl::UnavailableError("broker away");
     return ForwardingConsumer::Seek(partition, offset);
@@ -42,6 +55,7 @@ class FaultyLog::Consumer final : public ForwardingConsumer {
   FaultyLog& log_;
   const bool is_silent_;
   RebalanceListener* listener_ = nullptr;
+  std::vector<DamagedRange> met_;  // not asked for yet
 };
 
 // Holds what was appended back until the flush, as a client's queue does.

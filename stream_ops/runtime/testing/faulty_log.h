@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "stream_ops/log/log.h"
 
@@ -35,6 +36,8 @@ class FaultyLog : public Log {
   // Records whose value holds this text are taken and refused for good at the flush, as a broker
   // does; empty: none.
   std::string refused_at_flush;
+  // Ranges whose records no consumer gets, and which TakeDamaged names once the consumer is there.
+  std::vector<DamagedRange> damaged;
   // Runs at the next poll with the consumer's listener.
   std::deque<std::function<void(RebalanceListener&, std::vector<ConsumerRecord>*)>> at_next_poll;
   // Counted.

@@ -50,6 +50,7 @@ class ForwardingConsumer : public LogConsumer {
   absl::Status Commit(const GroupOffsets& offsets) override { return inner_->Commit(offsets); }
   std::vector<TopicPartition> Assignment() const override { return inner_->Assignment(); }
   uint64_t corrupt_bytes() const override { return inner_->corrupt_bytes(); }
+  std::vector<DamagedRange> TakeDamaged() override { return inner_->TakeDamaged(); }
 
  protected:
   LogConsumer& inner() { return *inner_; }
