@@ -10,6 +10,7 @@
 #include "ops/cli/open_log.h"
 #include "ops/cli/time_text.h"
 #include "ops/cli/unfinished_mark.h"
+#include "ops/config/memory_shares.h"
 #include "ops/config/secret.h"
 #include "stream_ops/kafka/kafka_log.h"
 #include "stream_ops/kafka/kafka_partition_readers.h"
@@ -43,11 +44,12 @@ absl::StatusOr<LogSource> OpenRecordingSource(const NodeConfig& config) {
 
 absl::StatusOr<LogSource> OpenKafkaSource(const NodeConfig& config) {
   const KafkaOptions options{.bootstrap_servers = config.kafka.bootstrap,
-                             .properties = config.kafka.properties};
+                             .properties = KafkaPropertiesOf(config)};
   absl::StatusOr<std::unique_ptr<KafkaLog>> log = KafkaLog::Open(options);
   if (!log.ok()) return log.status();
   LogSource source;
-  source.readers = KafkaReaders(options);
+  const auto memory = static_cast<size_t>(config.runtime.memory_mib) << 20;
+  source.readers = KafkaReaders(options, std::min(kFetchedBytes, memory / 4));
   source.name = fmt::format("kafka {}", config.kafka.bootstrap);
   bool stamped_at_arrival = true;
   // Those that a node works on: where one is stamped by its producers, no time is one of arrival.

@@ -6,8 +6,16 @@ namespace eroica {
 namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
-// What librdkafka asks one broker for at once is on top of what it has fetched ahead.
-constexpr int64_t kFetchesOfQueue = 4;
+// librdkafka unpacks all of a broker's answer before it looks at its bounds, so that an answer has
+// little in it: one record set, or small ones of this part of the memory together. A set shrinks to
+// a hundredth or less of itself.
+constexpr int64_t kAnswersOfAll = 32'768;
+constexpr int64_t kAnswerMin = 4 << 10;
+// Larger than any set that our producers make, and than what brokers say of a large cluster.
+constexpr int64_t kUnpackedMin = int64_t{16} << 20;
+constexpr int64_t kUnpackedMax = int64_t{100} << 20;
+// What librdkafka keeps of a record beside its bytes is not counted by its bound in bytes.
+constexpr int64_t kOfRecord = 512;
 // How old what metrics show of Kafka's clients may be.
 constexpr int64_t kStatisticsMs = 5'000;
 
@@ -26,6 +34,8 @@ MemoryShares SharesOf(const NodeConfig& config) {
           .diagnose = share(config.diagnose.memory_mib, all * 3 / 16),
           .shown = share(config.rest.memory_mib, all / 16),
           .fetched = std::max(kMiB, all / 12 / threads),
+          .fetch = std::clamp(all / kAnswersOfAll, kAnswerMin, kMiB),
+          .unpacked = std::clamp(all / 16, kUnpackedMin, kUnpackedMax),
           .unsent = std::max(kMiB, all / 24 / threads)};
 }
 
@@ -33,7 +43,9 @@ std::map<std::string, std::string> KafkaPropertiesOf(const NodeConfig& config) {
   const MemoryShares shares = SharesOf(config);
   std::map<std::string, std::string> properties = config.kafka.properties;
   properties.insert({{"queued.max.messages.kbytes", std::to_string(shares.fetched >> 10)},
-                     {"fetch.max.bytes", std::to_string(shares.fetched / kFetchesOfQueue)},
+                     {"queued.min.messages", std::to_string(shares.fetched / kOfRecord)},
+                     {"fetch.max.bytes", std::to_string(shares.fetch)},
+                     {"receive.message.max.bytes", std::to_string(shares.unpacked)},
                      {"queue.buffering.max.kbytes", std::to_string(shares.unsent >> 10)},
                      {"statistics.interval.ms", std::to_string(kStatisticsMs)}});
   return properties;

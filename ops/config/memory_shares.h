@@ -20,13 +20,15 @@ struct MemoryShares {
   int64_t diagnose = 0;   // patterns that wait for the other ranks
   int64_t shown = 0;      // windows and findings for REST
   int64_t fetched = 0;    // of each consumer: what librdkafka has fetched ahead
+  int64_t fetch = 0;      // of each consumer: one answer of a broker, before it is unpacked
+  int64_t unpacked = 0;   // a record set of zstd: what is larger counts as damaged
   int64_t unsent = 0;     // of each producer: what the brokers have not taken yet
 };
 
 MemoryShares SharesOf(const NodeConfig& config);
 
-// The node's librdkafka properties: its own, and where it has none the queues' bounds and how often
-// statistics come.
+// The node's librdkafka properties: its own, and where it has none the queues' bounds, those of
+// what is fetched and unpacked at once, and how often statistics come.
 std::map<std::string, std::string> KafkaPropertiesOf(const NodeConfig& config);
 
 }  // namespace eroica

@@ -14,6 +14,11 @@ using std::chrono::milliseconds;
 
 constexpr size_t kMostAtOnce = 64;
 constexpr milliseconds kFlushTimeout{1'000};
+// Bounds for a guest: controls are small and few, whatever somebody writes to their topic.
+const ConsumerOptions kReader{.properties = {{"queued.max.messages.kbytes", "1024"},
+                                             {"queued.min.messages", "1000"},
+                                             {"fetch.max.bytes", "4096"},
+                                             {"receive.message.max.bytes", "16777216"}}};
 
 }  // namespace
 
@@ -35,7 +40,7 @@ absl::Status WriteControl(Log& log, const std::string& topic_prefix, const Contr
 
 ControlTopic::ControlTopic(Log* log, const ProducerConfig& config)
     : log_(log), topic_prefix_(config.topic_prefix), recording_(config.recording) {
-  absl::StatusOr<std::unique_ptr<LogConsumer>> consumer = log->NewConsumer(ConsumerOptions());
+  absl::StatusOr<std::unique_ptr<LogConsumer>> consumer = log->NewConsumer(kReader);
   if (!consumer.ok()) return;
   if ((*consumer)->Subscribe({TopicName(topic_prefix_, Topic::kControl)}, nullptr).ok())
     consumer_ = *std::move(consumer);

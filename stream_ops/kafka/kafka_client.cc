@@ -19,10 +19,12 @@ namespace {
 
 // How the log's contract is kept; to change one of these would break it.
 constexpr std::array kReservedProperties{
-    "bootstrap.servers",    "metadata.broker.list", "group.id",
-    "group.instance.id",    "enable.auto.commit",   "enable.auto.offset.store",
-    "enable.partition.eof", "auto.offset.reset",    "partitioner",
-    "transactional.id",     "isolation.level"};
+    "bootstrap.servers", "metadata.broker.list", "group.id", "group.instance.id",
+    "enable.auto.commit", "enable.auto.offset.store", "enable.partition.eof", "auto.offset.reset",
+    "partitioner", "transactional.id", "isolation.level",
+    // After a checksum that is wrong librdkafka reads on in the middle of the set, and may end the
+    // process (2.0.2, and open in 2026).
+    "check.crcs"};
 
 KafkaProperties DefaultProperties(KafkaRole role) {
   KafkaProperties properties{
@@ -84,6 +86,32 @@ absl::Status SetProperty(rd_kafka_conf_t* conf, const std::string& name, const s
         fmt::format("the value of Kafka property '{}' is refused (it is not shown)", name));
   return absl::InvalidArgumentError(
       fmt::format("Kafka property '{}' = '{}' is refused: {}", name, value, reason));
+}
+
+int64_t NumberOf(const KafkaProperties& properties, const std::string& name, int64_t otherwise) {
+  const auto property = properties.find(name);
+  if (property == properties.end()) return otherwise;
+  int64_t number = otherwise;
+  const char* const end = property->second.data() + property->second.size();
+  std::from_chars(property->second.data(), end, number);  // librdkafka refuses what is no number
+  return number;
+}
+
+// librdkafka refuses a consumer whose three sizes do not grow in this order, and the smallest says
+// nothing to a consumer: it is how large a producer's requests may be.
+void FitFetchSizes(KafkaProperties* properties) {
+  constexpr int64_t kFetchDefault = 52'428'800;
+  constexpr int64_t kReceiveDefault = 100'000'000;
+  constexpr int64_t kMessageDefault = 1'000'000;
+  constexpr int64_t kMessageMin = 1'000;
+  constexpr int64_t kFraming = 512;
+  const int64_t fetch =
+      std::max(kMessageMin, NumberOf(*properties, "fetch.max.bytes", kFetchDefault));
+  (*properties)["message.max.bytes"] = std::to_string(std::min(fetch, kMessageDefault));
+  if (!properties->contains("fetch.max.bytes")) return;
+  (*properties)["fetch.max.bytes"] = std::to_string(fetch);
+  const int64_t receive = NumberOf(*properties, "receive.message.max.bytes", kReceiveDefault);
+  (*properties)["receive.message.max.bytes"] = std::to_string(std::max(receive, fetch + kFraming));
 }
 
 constexpr std::chrono::milliseconds kFirstStep{1'000};
@@ -153,6 +181,7 @@ absl::StatusOr<KafkaConf> MakeKafkaConf(const KafkaOptions& options, KafkaRole r
   properties["bootstrap.servers"] = options.bootstrap_servers;
   for (const auto& [name, value] : options.properties) properties[name] = value;
   for (const auto& [name, value] : more) properties[name] = value;
+  if (role != KafkaRole::kProducer) FitFetchSizes(&properties);
   KafkaConf conf(rd_kafka_conf_new());
   for (const auto& [name, value] : properties) {
     if (absl::Status status = SetProperty(conf.get(), name, value); !status.ok()) return status;
