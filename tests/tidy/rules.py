@@ -62,7 +62,10 @@ ONLY = (
     (r'[<"]toml\+\+/', ("ops/config/", "ops/act/policy_file.cc")),
     (r'[<"]CLI/', ("ops/cli/",)),
     (r'[<"]boost/math/', ("diagnosis/statistics/distributions.cc",)),
-    (r'[<"]boost/(?:asio|beast)', ("ops/rest/session.h", "ops/rest/peer_client.h", "ops/rest/peer_client.cc")),
+    (
+        r'[<"]boost/(?:asio|beast)',
+        ("ops/rest/session.h", "ops/rest/server_state.h", "ops/rest/peer_client.", "ops/rest/message_reader.h", "ops/rest/event_loop.h", "ops/rest/event_loop_test.cc"),
+    ),
     (r'[<"]prometheus/', ("ops/metrics/exposition.",)),
     (r'[<"]simdjson', ("producers/import/",)),
     (
@@ -71,7 +74,9 @@ ONLY = (
     ),
     (r'[<"](?:cupti|cuda)\w*\.h', ("producers/cupti/real_cupti_api.cc",)),
 )
-THREAD = re.compile(r"\bstd::(?:thread|jthread|async)\b|\bpthread_create\b")
+# What starts a thread without a boundary that stops exceptions.
+BARE_THREAD = re.compile(r"\bstd::(?:thread|jthread|async)\b|\bpthread_create\b|\b(?:net|asio)::thread_pool\b")
+THREAD = re.compile(BARE_THREAD.pattern + r"|\bBoundaryThread\b")
 # In a training process: the threads that the producers live on beside the host's own.
 PRODUCER_THREADS = ("producers/core/emitter_thread", "producers/cupti/capture_thread", "producers/python/stack_sampler")
 # The harness of the NCCL plugin plays NCCL's threads.
@@ -84,6 +89,13 @@ THREADS_ALLOWED = (
     "producers/nccl/testing/",
     "tests/",
 )
+# schemas/boundary_thread.h is that boundary; the others call AtBoundary or RunAtBoundary in what they start.
+BARE_THREADS_ALLOWED = ("schemas/boundary_thread.h", "producers/cupti/capture_thread.cc", "producers/python/stack_sampler.cc", "ops/rest/server_state.h")
+# Handlers of Asio run where exceptions stop.
+EVENT_LOOP = re.compile(r"\bio_?(?:\.|->)(?:run|poll)\w*\(")
+CATCH_ALL = re.compile(r"\bcatch\s*\(\s*\.\.\.\s*\)")
+# AtBoundary, and coroutines, which cannot wait inside its function.
+CATCH_ALL_ALLOWED = ("schemas/thread_boundary.h", "ops/rest/server.cc", "ops/rest/peer_client.cc")
 
 BANNED_NAMES = {"util", "utils", "common", "helper", "helpers", "misc"}
 BANNED_WORDS = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b|\b(?:for now|simplified|placeholder|dummy|not implemented|unimplemented)\b")
@@ -155,15 +167,34 @@ def library_owners(tree):
 
 def threads(tree):
     for path, text in _cpp(tree):
-        if path.startswith(THREADS_ALLOWED) or _is_test(path, text):
+        if path.startswith((*THREADS_ALLOWED, "schemas/boundary_thread.h")) or _is_test(path, text):
             continue
         for line, code in _lines(cpp_source.without_comments_and_literals(text)):
             if THREAD.search(code):
                 yield path, line, f"starts a thread; only {', '.join(THREADS_ALLOWED[:-1])} may"
 
 
+def boundaries(tree):
+    """No exception of a library leaves a thread, an event loop or a callback of ours: schemas/thread_boundary.h."""
+    for path, text in _cpp(tree):
+        if path.startswith(("tests/", "ops/examples/")) or "/testing/" in path or _is_test(path, text):
+            continue
+        source = cpp_source.without_comments_and_literals(text)
+        for line, code in _lines(source):
+            if BARE_THREAD.search(code) and path not in BARE_THREADS_ALLOWED:
+                yield path, line, "starts a thread that an exception ends the process from; use BoundaryThread"
+            if EVENT_LOOP.search(code) and path != "ops/rest/event_loop.h":
+                yield path, line, "runs handlers that may throw; use ops/rest/event_loop.h"
+            if CATCH_ALL.search(code) and path not in CATCH_ALL_ALLOWED:
+                yield path, line, "catches the forced end of a thread as well, which ends the process; use AtBoundary"
+        if path in BARE_THREADS_ALLOWED and "AtBoundary" not in source:
+            yield path, 1, "starts threads without a boundary"
+
+
 def no_throw(tree):
     for path, text in _cpp(tree):
+        if path == "schemas/thread_boundary.h" or "/testing/" in path:  # passes the forced end of a thread on; throws for tests
+            continue
         for line, code in _lines(cpp_source.without_comments_and_literals(text)):
             if re.search(r"\bthrow\b", code) and not _is_test(path, text):
                 yield path, line, "throws; operations that can fail answer with absl::Status"
