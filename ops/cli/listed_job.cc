@@ -23,6 +23,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kJobsMost = 100'000;
+constexpr size_t kJobPagesMost = 200;
 
 std::string_view SeverityName(size_t severity) { return ToString(static_cast<Severity>(severity)); }
 
@@ -101,6 +102,7 @@ std::vector<ListedJob> ListJobs(const KnownJobs& known, std::span<const Finding>
 absl::StatusOr<NodeJobs> ListJobs(const NodeClient& client) {
   NodeJobs found;
   std::string cursor;
+  size_t pages = 0;  // one without jobs may name a next one for ever
   do {
     const absl::StatusOr<std::string> body = client.Get(
         "/v1/jobs?limit=1000" + (cursor.empty() ? "" : "&cursor=" + EncodeComponent(cursor)));
@@ -115,7 +117,7 @@ absl::StatusOr<NodeJobs> ListJobs(const NodeClient& client) {
       if (node.is_string() && cursor.empty()) found.unreachable.push_back(node.get<std::string>());
     }
     cursor = TextIn(page, "next_cursor");
-  } while (!cursor.empty() && found.jobs.size() < kJobsMost);
+  } while (!cursor.empty() && found.jobs.size() < kJobsMost && ++pages < kJobPagesMost);
   return found;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ops/metrics/process_measures.h"
+#include "ops/rest/http_client.h"
 
 namespace eroica {
 namespace {
@@ -52,6 +53,7 @@ void Exposition::AddServer(const ServerProbe& http) {
   Add(Metric::kHttpConnectionsRefused, http.connections_refused);
   Add(Metric::kHttpConnectionsEvicted, http.connections_evicted);
   Add(Metric::kHttpMalformed, http.malformed);
+  Add(Metric::kHttpExceptions, http.exceptions + HttpClientExceptions());
   Add(Metric::kHttpEventStreams, http.event_streams_open);
 }
 

@@ -97,6 +97,8 @@ constexpr std::array<MetricDeclaration, kMetricCount> kTable = {{
      kAll},
     {"eroica_http_requests_malformed_total", kCounter, "", "Requests that were none, or too slow",
      kAll},
+    {"eroica_http_exceptions_total", kCounter, "",
+     "Exceptions of libraries or handlers, of which each ended one connection or answer", kAll},
     {"eroica_http_event_streams", kGauge, "", "Streams of findings that are open", kAll},
     {"eroica_state_bytes", kGauge, "", "State on disk, as RocksDB counts its live data"},
     {"eroica_state_memory_bytes", kGauge, "part", "RocksDB's memory: cache, write buffers, tables"},

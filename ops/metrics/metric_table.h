@@ -75,6 +75,7 @@ enum class Metric : uint8_t {
   kHttpConnectionsRefused,
   kHttpConnectionsEvicted,
   kHttpMalformed,
+  kHttpExceptions,
   kHttpEventStreams,
   kStateBytes,
   kStateMemoryBytes,

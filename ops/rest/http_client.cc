@@ -58,4 +58,6 @@ absl::StatusOr<HttpResponse> SendPost(const HttpPost& post, const PeerOptions& o
                            [&stop] { return !stop.stop_requested(); });
 }
 
+uint64_t HttpClientExceptions() { return rest::PeerExceptions(); }
+
 }  // namespace eroica

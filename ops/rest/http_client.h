@@ -4,6 +4,7 @@
 
 #include <absl/status/statusor.h>
 
+#include <cstdint>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -34,5 +35,9 @@ struct HttpPost {
 // kInvalidArgument: the CA file cannot be used; kCancelled: stop was requested.
 absl::StatusOr<HttpResponse> SendPost(const HttpPost& post, const PeerOptions& options,
                                       const std::stop_token& stop);
+
+// What libraries threw while a server was asked, by anybody in this process, since it began: each
+// came to kUnavailable. Thread-safe.
+uint64_t HttpClientExceptions();
 
 }  // namespace eroica

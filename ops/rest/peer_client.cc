@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <boost/asio.hpp>
 #include <boost/asio/ssl.hpp>
 #include <boost/beast/core.hpp>
@@ -9,6 +10,11 @@
 #include <boost/beast/ssl.hpp>
 #include <chrono>
 #include <exception>
+#include <string_view>
+
+#include "ops/rest/event_loop.h"
+#include "ops/rest/message_reader.h"
+#include "schemas/thread_boundary.h"
 
 namespace eroica::rest {
 namespace {
@@ -20,11 +26,20 @@ using boost::system::error_code;
 using Request = http::request<http::string_body>;
 using Answer = absl::StatusOr<HttpResponse>;
 
-constexpr uint64_t kBodyMax = uint64_t{64} << 20;
+// Of an answer: what a server declares reserves no memory, what it sends takes so much at most.
+constexpr MessageLimits kLimits{.body_bytes = size_t{64} << 20};
+constexpr int kInterimMax = 4;
 constexpr std::chrono::milliseconds kAskEvery{100};
 
-absl::Status NoAnswer(const std::string& url, const error_code& error) {
-  return absl::UnavailableError(fmt::format("{} does not answer: {}", url, error.message()));
+absl::Status NoAnswer(const std::string& url, std::string_view why) {
+  return absl::UnavailableError(fmt::format("{} does not answer: {}", url, why));
+}
+
+std::atomic<uint64_t> peer_exceptions{0};
+
+absl::Status AnswerThrown(const std::string& url, std::string_view what) {
+  peer_exceptions.fetch_add(1, std::memory_order_relaxed);
+  return NoAnswer(url, what);
 }
 
 Request MessageOf(const PeerOptions& options, const NodeUrl& url, PeerRequest& request) {
@@ -53,27 +68,50 @@ absl::Status VerifyServer(const PeerOptions& options, const NodeUrl& url, net::s
   return absl::OkStatus();
 }
 
+// The head of the answer itself: interim ones (100 Continue, 103 Early Hints) are passed over.
+template <typename Stream>
+net::awaitable<MessageError> ReadFinalHead(Stream& stream, beast::flat_buffer& buffer,
+                                           std::optional<HeadParser<false>>& parser) {
+  for (int interim = 0; interim <= kInterimMax; ++interim) {
+    parser.emplace();
+    MessageError error = co_await ReadHead<false>(stream, buffer, kLimits, *parser, [] {});
+    if (error || parser->get().result_int() >= 200) co_return error;
+    if (parser->get().result() == http::status::switching_protocols) break;
+  }
+  co_return MessageError{MessageFault::kMalformed, "no answer follows the interim ones"};
+}
+
+template <typename Stream>
+net::awaitable<MessageError> ReadAnswer(Stream& stream, HttpResponse* response) {
+  beast::flat_buffer buffer;
+  std::optional<HeadParser<false>> parser;
+  MessageError error = co_await ReadFinalHead(stream, buffer, parser);
+  BodyFraming framing;
+  if (!error) error = FramingOf<false>(*parser, &framing);
+  if (error) co_return error;
+  const auto& head = parser->get();
+  if (head.result() == http::status::no_content || head.result() == http::status::not_modified)
+    framing = {};
+  BodyReader reader(framing, kLimits);
+  error = co_await ReadBody(stream, buffer, reader);
+  *response = JsonResponse(reader.TakeBody(), static_cast<int>(head.result_int()));
+  response->content_type = View(head[http::field::content_type]);
+  response->cacheable = false;
+  co_return error;
+}
+
 template <typename Stream>
 net::awaitable<Answer> Exchange(Stream& stream, const Request& request, const std::string& url) {
   error_code error;
   co_await http::async_write(stream, request, net::redirect_error(net::use_awaitable, error));
-  if (error) co_return NoAnswer(url, error);
-  beast::flat_buffer buffer;
-  http::response_parser<http::string_body> parser;
-  parser.body_limit(kBodyMax);
-  co_await http::async_read(stream, buffer, parser, net::redirect_error(net::use_awaitable, error));
-  if (error) co_return NoAnswer(url, error);
-  auto& answer = parser.get();
-  HttpResponse response = JsonResponse(std::move(answer.body()), answer.result_int());
-  const auto type = answer[http::field::content_type];
-  response.content_type.assign(type.data(), type.size());
-  response.cacheable = false;
+  if (error) co_return NoAnswer(url, error.message());
+  HttpResponse response;
+  const MessageError fault = co_await ReadAnswer(stream, &response);
+  if (fault) co_return NoAnswer(url, fault.what);
   co_return response;
 }
 
-}  // namespace
-
-net::awaitable<Answer> AskPeer(PeerOptions options, PeerRequest request) {
+net::awaitable<Answer> Ask(const PeerOptions& options, PeerRequest& request) {
   const std::string& server = request.server;
   const std::optional<NodeUrl> url = ParseNodeUrl(server);
   if (!url)
@@ -84,7 +122,7 @@ net::awaitable<Answer> AskPeer(PeerOptions options, PeerRequest request) {
   const auto executor = co_await net::this_coro::executor;
   net::ip::tcp::resolver resolver(executor);
   const auto addresses = co_await resolver.async_resolve(url->host, url->port, into());
-  if (error) co_return NoAnswer(server, error);
+  if (error) co_return NoAnswer(server, error.message());
 
   const Request message = MessageOf(options, *url, request);
   net::ssl::context tls(net::ssl::context::tls_client);
@@ -96,12 +134,24 @@ net::awaitable<Answer> AskPeer(PeerOptions options, PeerRequest request) {
   beast::tcp_stream& plain = beast::get_lowest_layer(stream);
   plain.expires_after(options.time);
   co_await plain.async_connect(addresses, into());
-  if (error) co_return NoAnswer(server, error);
+  if (error) co_return NoAnswer(server, error.message());
   if (!url->tls) co_return co_await Exchange(plain, message, server);
   SSL_set_tlsext_host_name(stream.native_handle(), url->host.c_str());
   co_await stream.async_handshake(net::ssl::stream_base::client, into());
-  if (error) co_return NoAnswer(server, error);
+  if (error) co_return NoAnswer(server, error.message());
   co_return co_await Exchange(stream, message, server);
+}
+
+}  // namespace
+
+net::awaitable<Answer> AskPeer(PeerOptions options, PeerRequest request) {
+  Thrown thrown;
+  try {
+    co_return co_await Ask(options, request);
+  } catch (...) {
+    thrown = Thrown::Current();
+  }
+  co_return AnswerThrown(request.server, thrown.text());
 }
 
 Answer WaitForPeer(const PeerOptions& options, PeerRequest request,
@@ -111,9 +161,8 @@ Answer WaitForPeer(const PeerOptions& options, PeerRequest request,
   std::optional<Answer> response;
   net::co_spawn(io, AskPeer(options, std::move(request)),
                 [&](const std::exception_ptr& failure, Answer answer) {
-                  response = failure == nullptr
-                                 ? std::move(answer)
-                                 : absl::InternalError("asking ended by an exception");
+                  response = failure == nullptr ? std::move(answer)
+                                                : AnswerThrown(server, Thrown::Of(failure).text());
                 });
   // A name is resolved without a deadline of its own: this one holds for all.
   const auto deadline = std::chrono::steady_clock::now() + 2 * options.time;
@@ -121,9 +170,13 @@ Answer WaitForPeer(const PeerOptions& options, PeerRequest request,
     if (!goes_on()) return absl::CancelledError("stopped");
     if (std::chrono::steady_clock::now() > deadline)
       return absl::UnavailableError(fmt::format("{} does not answer in time", server));
-    io.run_one_for(kAskEvery);
+    // A handler that threw is gone, and may be the one that had the answer.
+    if (absl::Status ran = RunOneHandler(io, kAskEvery); !ran.ok())
+      return AnswerThrown(server, std::string(ran.message()));
   }
   return *std::move(response);
 }
+
+uint64_t PeerExceptions() { return peer_exceptions.load(std::memory_order_relaxed); }
 
 }  // namespace eroica::rest

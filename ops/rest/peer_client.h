@@ -5,6 +5,7 @@
 #include <absl/status/statusor.h>
 
 #include <boost/asio/awaitable.hpp>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -33,5 +34,8 @@ boost::asio::awaitable<absl::StatusOr<HttpResponse>> AskPeer(PeerOptions options
 // false: the answer is no longer wanted (kCancelled).
 absl::StatusOr<HttpResponse> WaitForPeer(const PeerOptions& options, PeerRequest request,
                                          const std::function<bool()>& goes_on);
+
+// Of all questions of this process: those that ended by an exception of a library. Thread-safe.
+uint64_t PeerExceptions();
 
 }  // namespace eroica::rest

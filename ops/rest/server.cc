@@ -5,9 +5,10 @@
 
 #include <atomic>
 #include <functional>
-#include <thread>
 
+#include "ops/rest/event_loop.h"
 #include "ops/rest/session.h"
+#include "schemas/boundary_thread.h"
 
 namespace eroica {
 namespace {
@@ -47,7 +48,8 @@ class BeastServer final : public RestServer {
   ~BeastServer() override {
     if (thread_.joinable()) {
       ListenToFindings(nullptr);
-      net::post(io_, [this] { Stop(); });
+      RunAtBoundary([this] { net::post(io_, [this] { Stop(); }); },
+                    [this](const Thrown&) { io_.stop(); });
       thread_.join();
     }
     state_.pool.join();
@@ -71,7 +73,8 @@ class BeastServer final : public RestServer {
     port_ = acceptor_.local_endpoint().port();
     net::co_spawn(io_, Accept(), net::detached);
     ListenToFindings([this] { FindingsChanged(); });
-    thread_ = std::thread([this] { io_.run(); });
+    thread_ = BoundaryThread([this] { Run(); },
+                             [this](const Thrown& thrown) { state_.CountThrown("it", thrown); });
     return absl::OkStatus();
   }
 
@@ -110,21 +113,37 @@ class BeastServer final : public RestServer {
     return absl::OkStatus();
   }
 
+  void Run() {
+    RunLoop(io_, [this](const Thrown& thrown) {
+      state_.CountThrown("a handler of the server", thrown);
+      return !state_.stopping;  // what else Stop has to do may be lost with the handler
+    });
+  }
+
+  // Accepts until the server stops, whatever is thrown meanwhile.
   net::awaitable<void> Accept() {
     while (!state_.stopping) {
-      error_code error;
-      tcp::socket socket = co_await acceptor_.async_accept(Into(error));
-      if (state_.stopping) co_return;
-      if (error) {
-        // No descriptors are left, mostly: those of idle connections come back.
-        spdlog::warn("rest: cannot accept error=\"{}\"", error.message());
-        state_.connections.MakeRoom();
-        net::steady_timer pause(io_, kPauseWithoutDescriptors);
-        co_await pause.async_wait(Into(error));
+      Thrown thrown;
+      try {
+        co_await AcceptOne();
         continue;
+      } catch (...) {
+        thrown = Thrown::Current();
       }
-      Serve(std::move(socket));
+      state_.CountThrown("a connection before its first request", thrown);
     }
+  }
+
+  net::awaitable<void> AcceptOne() {
+    error_code error;
+    tcp::socket socket = co_await acceptor_.async_accept(Into(error));
+    if (state_.stopping) co_return;
+    if (!error) co_return Serve(std::move(socket));
+    // No descriptors are left, mostly: those of idle connections come back.
+    spdlog::warn("rest: cannot accept error=\"{}\"", error.message());
+    state_.connections.MakeRoom();
+    net::steady_timer pause(io_, kPauseWithoutDescriptors);
+    co_await pause.async_wait(Into(error));
   }
 
   void Serve(tcp::socket socket) {
@@ -141,8 +160,8 @@ class BeastServer final : public RestServer {
     }
     if (!room) return Reject(std::move(socket));
     const std::string address = peer.address().to_string();
-    const auto ended = [this](std::exception_ptr failure) {
-      if (failure != nullptr) spdlog::error("rest: a connection ended by an exception");
+    const auto ended = [this](const std::exception_ptr& failure) {
+      if (failure != nullptr) state_.CountThrown("a connection", Thrown::Of(failure));
       CountOpen();
     };
     if (tls_) {
@@ -171,17 +190,29 @@ class BeastServer final : public RestServer {
     state_.probe.connections_open = state_.connections.size();
   }
 
-  // On any thread.
+  // On any thread. Where it throws, the next change wakes the streams.
   void FindingsChanged() {
-    if (!wake_due_.exchange(true)) net::post(io_, [this] { WakeStreamsSoon(); });
+    if (wake_due_.exchange(true)) return;
+    RunAtBoundary([this] { net::post(io_, [this] { WakeStreamsSoon(); }); }, WakeFailed());
   }
 
   void WakeStreamsSoon() {
-    wake_timer_.expires_after(kGatherChanges);
-    wake_timer_.async_wait([this](error_code) {
+    RunAtBoundary(
+        [this] {
+          wake_timer_.expires_after(kGatherChanges);
+          wake_timer_.async_wait([this](error_code) {
+            wake_due_ = false;
+            WakeStreams();
+          });
+        },
+        WakeFailed());
+  }
+
+  std::function<void(const Thrown&)> WakeFailed() {
+    return [this](const Thrown& thrown) {
       wake_due_ = false;
-      WakeStreams();
-    });
+      state_.CountThrown("the waking of streams", thrown);
+    };
   }
 
   void WakeStreams() {
@@ -223,7 +254,7 @@ class BeastServer final : public RestServer {
   net::steady_timer stop_timer_{io_};
   net::steady_timer look_timer_{io_};
   uint16_t port_ = 0;
-  std::thread thread_;
+  BoundaryThread thread_;
 };
 
 }  // namespace

@@ -34,7 +34,8 @@ struct ServerLimits {
   // At most; one more takes the place of the connection that has been idle longest, and where none
   // is idle it is answered 503.
   size_t connections = 4'096;
-  size_t header_bytes = 16'384;
+  size_t header_bytes = 16'384;  // and as many of trailers
+  size_t headers = 100;
   size_t body_bytes = 65'536;
   size_t requests_of_connection = 100'000;
   size_t answers_in_work = 64;                    // beyond, 503
@@ -60,6 +61,7 @@ struct ServerProbe {
   uint64_t connections_refused = 0;  // for want of room
   uint64_t connections_evicted = 0;  // idle ones, for others
   uint64_t malformed = 0;            // requests that were none, or did not come whole in time
+  uint64_t exceptions = 0;  // thrown by libraries or handlers; each ended one connection or answer
   uint64_t event_streams_open = 0;
   std::map<int, uint64_t> responses;  // by status
 };

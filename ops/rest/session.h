@@ -12,43 +12,31 @@
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
 #include <chrono>
-#include <ctime>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>  // Boost 1.74's awaitable.hpp needs it
 #include <vector>
 
-#include "ops/rest/connection_table.h"
+#include "ops/rest/message_reader.h"
 #include "ops/rest/peer_client.h"
 #include "ops/rest/problem.h"
 #include "ops/rest/resources/finding_json.h"
 #include "ops/rest/resources/finding_query.h"
 #include "ops/rest/response_head.h"
-#include "ops/rest/server.h"
+#include "ops/rest/server_state.h"
 
 namespace eroica::rest {
 
-namespace net = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
-using boost::system::error_code;
 using net::ip::tcp;
-using std::chrono::milliseconds;
-using std::chrono::steady_clock;
-using CachedPtr = std::shared_ptr<const CachedResponse>;
 using TcpStream = beast::tcp_stream;
 using TlsStream = beast::ssl_stream<beast::tcp_stream>;
 
-inline constexpr int kAnswerThreads = 2;
-
 inline auto Into(error_code& error) { return net::redirect_error(net::use_awaitable, error); }
-
-inline std::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
 
 inline HttpMethod MethodOf(http::verb verb) {
   switch (verb) {
@@ -74,17 +62,15 @@ inline bool HasTag(std::string_view tags, std::string_view etag) {
   return tags == "*" || tags.find(etag.substr(0, etag.size() - 1)) != std::string_view::npos;
 }
 
-using Parser = http::request_parser<http::string_body>;
-
-inline RestService::Arrived ArrivedOf(http::request<http::string_body>& request,
-                                      std::string address) {
+inline RestService::Arrived ArrivedOf(const http::request<http::empty_body>& request,
+                                      std::string body, std::string address) {
   const auto header = [&](http::field field) { return std::string(View(request[field])); };
   RestService::Arrived arrived{
       .request = {}, .address = std::move(address), .host = header(http::field::host)};
   HttpRequest& out = arrived.request;
   out.method = MethodOf(request.method());
   out.target = View(request.target());
-  out.body = std::move(request.body());
+  out.body = std::move(body);
   out.content_type = header(http::field::content_type);
   out.if_none_match = header(http::field::if_none_match);
   out.last_event_id = View(request["Last-Event-ID"]);
@@ -94,87 +80,21 @@ inline RestService::Arrived ArrivedOf(http::request<http::string_body>& request,
   return arrived;
 }
 
-// What to answer a request with that is none.
-inline std::optional<HttpResponse> ProblemOf(error_code error) {
-  if (error == http::error::header_limit || error == http::error::buffer_overflow)
-    return Problem(ProblemType::kHeadersTooLarge, "the headers are too large", "");
-  if (error == http::error::body_limit)
-    return Problem(ProblemType::kBodyTooLarge, "the body is too large", "");
-  if (error == http::error::end_of_stream || error == http::error::partial_message ||
-      error.category() != http::make_error_code(http::error::bad_method).category())
-    return std::nullopt;  // the peer has gone
-  return Problem(ProblemType::kBadRequest, fmt::format("this is no HTTP/1.1: {}", error.message()),
-                 "");
+// What to answer a request with that is none. Nothing: the peer has gone.
+inline std::optional<HttpResponse> ProblemOf(const MessageError& error) {
+  switch (error.fault) {
+    case MessageFault::kNone:
+    case MessageFault::kEnded:
+    case MessageFault::kGone:
+    case MessageFault::kSlow: return std::nullopt;  // whose connection is closed by now
+    case MessageFault::kMalformed:
+      return Problem(ProblemType::kBadRequest, fmt::format("this is no HTTP/1.1: {}", error.what),
+                     "");
+    case MessageFault::kHeadTooLarge: return Problem(ProblemType::kHeadersTooLarge, error.what, "");
+    case MessageFault::kBodyTooLarge: return Problem(ProblemType::kBodyTooLarge, error.what, "");
+  }
+  return std::nullopt;
 }
-
-// What all connections share. On the server's thread but for what is said.
-struct State {
-  State(RestService& rest, const ServerOptions& server)
-      : service(rest),
-        limits(server.limits),
-        peers(server.peers),
-        connections(server.limits.connections) {}
-
-  std::vector<KnownNode> OthersLikeliestFirst(const std::string& job) const {
-    std::vector<KnownNode> others = service.Others();
-    const auto owner = owners.find(job);
-    if (owner == owners.end()) return others;
-    std::ranges::stable_partition(
-        others, [&](const KnownNode& node) { return node.name == owner->second; });
-    return others;
-  }
-  void KeepOwner(const std::string& job, const std::string& node) {
-    constexpr size_t kOwnersMax = 10'000;
-    if (owners.size() >= kOwnersMax) owners.clear();
-    owners[job] = node;
-  }
-
-  std::string_view Date() {
-    const std::time_t now = std::time(nullptr);
-    if (now != date_of) {
-      date = HttpDate(now);
-      date_of = now;
-    }
-    return date;
-  }
-
-  void Count(int status) {
-    const std::lock_guard lock(mutex);
-    ++probe.responses[status];
-  }
-
-  RestService& service;
-  const ServerLimits limits;
-  const PeerOptions peers;
-  std::map<std::string, std::string> owners;  // of jobs: the node that had them last
-  ConnectionTable connections;
-  std::set<net::steady_timer*> waiting_streams;
-  net::thread_pool pool{kAnswerThreads};
-  size_t answers_in_work = 0;
-  bool stopping = false;
-  std::string date;
-  std::time_t date_of = 0;
-  mutable std::mutex mutex;  // guards probe, which any thread reads
-  ServerProbe probe;
-};
-
-// A subscriber of findings, in the count of those that are there.
-class OpenStream {
- public:
-  explicit OpenStream(State& state) : state_(state) {
-    const std::lock_guard lock(state_.mutex);
-    ++state_.probe.event_streams_open;
-  }
-  ~OpenStream() {
-    const std::lock_guard lock(state_.mutex);
-    --state_.probe.event_streams_open;
-  }
-  OpenStream(const OpenStream&) = delete;
-  OpenStream& operator=(const OpenStream&) = delete;
-
- private:
-  State& state_;
-};
 
 // One connection: a request after the other, each answered before the next is read.
 template <typename Stream>
@@ -194,17 +114,18 @@ class Session {
   net::awaitable<void> Run() {
     for (size_t served = 0; served < state_.limits.requests_of_connection; ++served) {
       if (!co_await AwaitRequest()) co_return;
-      Parser parser;
-      error_code error;
-      co_await ReadRequest(parser, error);
+      HeadParser<true> parser;
+      std::string body;
+      MessageError error = co_await ReadRequest(parser, body);
       if (error) {
         co_await Refuse(error);
         co_return;
       }
       const bool keep_alive = parser.get().keep_alive() && !state_.stopping &&
                               served + 1 < state_.limits.requests_of_connection;
-      const bool goes_on = co_await Respond(parser.get(), keep_alive);
-      if (!goes_on || !keep_alive) co_return;
+      const bool open =
+          co_await Respond(ArrivedOf(parser.get(), std::move(body), address_), keep_alive);
+      if (!open || !keep_alive) co_return;
     }
   }
 
@@ -225,35 +146,32 @@ class Session {
     co_return !error;
   }
 
-  net::awaitable<void> ReadRequest(Parser& parser, error_code& error) {
-    parser.header_limit(static_cast<uint32_t>(state_.limits.header_bytes));
-    parser.body_limit(state_.limits.body_bytes);
+  net::awaitable<MessageError> ReadRequest(HeadParser<true>& parser, std::string& body) {
     // What has come is mostly the whole request: no operation, no timer.
-    buffer_.consume(parser.put(buffer_.data(), error));
-    if (error == http::error::need_more) {
+    MessageError error = co_await ReadHead<true>(stream_, buffer_, state_.message, parser, [this] {
       ExpiresAfter(state_.limits.header_time);
-      co_await http::async_read_header(stream_, buffer_, parser, Into(error));
+    });
+    BodyFraming framing;
+    if (!error) error = FramingOf<true>(parser, &framing);
+    if (error) co_return error;
+    BodyReader reader(framing, state_.message);
+    if (!reader.done() && !reader.error()) {
+      ExpiresAfter(state_.limits.body_time);
+      if (beast::iequals(parser.get()[http::field::expect], "100-continue")) {
+        constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+        error_code written;
+        co_await net::async_write(stream_, net::buffer(kContinue), Into(written));
+        if (written) co_return MessageError{MessageFault::kGone, written.message()};
+      }
     }
-    if (error) co_return;
-    const auto& request = parser.get();
-    // A request of two lengths is read in two ways (RFC 9112, 6.3).
-    if (request.has_content_length() && request.chunked()) {
-      error = http::error::bad_content_length;
-      co_return;
-    }
-    if (parser.is_done()) co_return;
-    ExpiresAfter(state_.limits.body_time);
-    if (beast::iequals(request[http::field::expect], "100-continue")) {
-      constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-      co_await net::async_write(stream_, net::buffer(kContinue), Into(error));
-      if (error) co_return;
-    }
-    co_await http::async_read(stream_, buffer_, parser, Into(error));
+    error = co_await ReadBody(stream_, buffer_, reader);
+    body = reader.TakeBody();
+    co_return error;
   }
 
-  net::awaitable<void> Refuse(error_code error) {
+  net::awaitable<void> Refuse(const MessageError& error) {
     std::optional<HttpResponse> problem = ProblemOf(error);
-    if (problem || error == beast::error::timeout) {  // whose connection is closed by now
+    if (problem || error.fault == MessageFault::kSlow) {
       const std::lock_guard lock(state_.mutex);
       ++state_.probe.malformed;
     }
@@ -262,8 +180,7 @@ class Session {
   }
 
   // False: the connection is at its end.
-  net::awaitable<bool> Respond(http::request<http::string_body>& request, bool keep_alive) {
-    RestService::Arrived arrived = ArrivedOf(request, address_);
+  net::awaitable<bool> Respond(RestService::Arrived arrived, bool keep_alive) {
     const bool with_body = arrived.request.method != HttpMethod::kHead;
     const bool accepts_gzip = arrived.request.accepts_gzip;
     const std::string tags = arrived.request.if_none_match;
@@ -276,7 +193,7 @@ class Session {
         co_return false;
       }
     } else if (response == nullptr) {
-      response = co_await AnswerSomewhere(prepared);
+      response = co_await AnswerSomewhere(std::move(prepared));
     }
     const bool gzip = accepts_gzip && response->gzip != nullptr;
     const bool not_modified = HasTag(tags, response->etag);
@@ -292,7 +209,7 @@ class Session {
   }
 
   // Here, or by the node that has the job, or with what all nodes say.
-  net::awaitable<CachedPtr> AnswerSomewhere(PreparedRequest& prepared) {
+  net::awaitable<CachedPtr> AnswerSomewhere(PreparedRequest prepared) {
     const Placement placement = state_.service.PlacementOf(prepared);
     if (placement == Placement::kElsewhere) {
       CachedPtr response = co_await AskOwner(prepared);
@@ -307,7 +224,7 @@ class Session {
       }
     }
     if (placement == Placement::kHereOnceProgressIsKnown) co_await AskProgress(prepared);
-    co_return co_await AnswerInPool(prepared);
+    co_return co_await AnswerInPool(std::move(prepared));
   }
 
   net::awaitable<void> AskProgress(PreparedRequest& prepared) {
@@ -350,23 +267,20 @@ class Session {
   }
 
   // On a thread of the pool, so that the others are served meanwhile.
-  net::awaitable<CachedPtr> AnswerInPool(const PreparedRequest& prepared) {
+  net::awaitable<CachedPtr> AnswerInPool(PreparedRequest prepared) {
     if (state_.answers_in_work >= state_.limits.answers_in_work)
       co_return Finish(Problem(ProblemType::kUnavailable, "too many answers are being made",
                                prepared.request.target));
-    ++state_.answers_in_work;
-    const auto home = co_await net::this_coro::executor;
-    net::steady_timer done(home, steady_clock::time_point::max());
-    CachedPtr response;
-    // The pool is joined before any session ends with its answer still in work.
-    net::post(state_.pool, [&] {
-      response = state_.service.Answer(prepared);
-      net::post(home, [&done] { done.cancel(); });
-    });
+    const auto work = std::make_shared<AnswerInWork>(state_, co_await net::this_coro::executor,
+                                                     std::move(prepared));
+    const OpenAnswer counted(state_);
+    net::post(state_.pool, [work] { MakeAnswer(work); });
     error_code cancelled;
-    co_await done.async_wait(Into(cancelled));
-    --state_.answers_in_work;
-    co_return response;
+    co_await work->done.async_wait(Into(cancelled));
+    if (work->response != nullptr) co_return work->response;
+    co_return Finish(Problem(ProblemType::kInternal,
+                             "making the answer failed: the node's log says why",
+                             work->prepared.request.target));
   }
 
   net::awaitable<bool> Write(const CachedResponse& cached, HeadOptions options, bool with_body) {
@@ -439,16 +353,15 @@ class Session {
   net::awaitable<bool> AwaitChange(net::steady_timer& timer) {
     error_code woken;
     timer.expires_after(state_.limits.event_heartbeat);
-    state_.waiting_streams.insert(&timer);
+    const WaitingStream waiting(state_, timer);
     co_await timer.async_wait(Into(woken));
-    state_.waiting_streams.erase(&timer);
     co_return bool(woken);
   }
 
   State& state_;
   Stream& stream_;
   const std::string address_;
-  beast::flat_buffer buffer_{size_t{256} << 10};
+  beast::flat_buffer buffer_;  // holds a head and one read at most
   ConnectionTable::Handle handle_;
 };
 
