@@ -1,8 +1,11 @@
 // The driver of a fuzz target where there is no libFuzzer: runs every file of the corpus, then
-// seeded mutations of them, the same in every run. Usage: TARGET [-runs=N] [-seed=N]
-// FILE_OR_FOLDER...
+// seeded mutations of them, the same in every run. A target that brings a mutator of its own
+// (libFuzzer's LLVMFuzzerCustomMutator) has three of four made by that.
+//   TARGET [-runs=N] [-seconds=N] [-seed=N] FILE_OR_FOLDER...
+// At least so many mutations, and for at least so long.
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -11,9 +14,12 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+extern "C" __attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size,
+                                                                size_t max_size, unsigned int seed);
 
 namespace {
 
@@ -27,6 +33,7 @@ class Mutator {
 
   Input Mutate(const std::vector<Input>& corpus) {
     Input input = corpus[Below(corpus.size())];
+    if (LLVMFuzzerCustomMutator != nullptr && Below(4) != 0) return ByTarget(std::move(input));
     for (size_t changes = 1 + Below(6); changes > 0; --changes)
       Change(corpus[Below(corpus.size())], &input);
     return input;
@@ -34,6 +41,15 @@ class Mutator {
 
  private:
   size_t Below(size_t bound) { return bound == 0 ? 0 : random_() % bound; }
+
+  Input ByTarget(Input input) {
+    constexpr size_t kBytesMax = 65'536;
+    const size_t size = std::min(input.size(), kBytesMax);
+    input.resize(kBytesMax);
+    input.resize(LLVMFuzzerCustomMutator(input.data(), size, kBytesMax,
+                                         static_cast<unsigned int>(random_())));
+    return input;
+  }
 
   void Change(const Input& other, Input* input) {
     if (input->empty()) return input->push_back(static_cast<uint8_t>(random_()));
@@ -105,10 +121,11 @@ bool ParseOption(std::string_view argument, std::string_view prefix, uint64_t* v
 }  // namespace
 
 int main(int argc, char** argv) {
-  uint64_t runs = 0, seed = 1;
+  uint64_t runs = 0, seconds = 0, seed = 1;
   std::vector<std::string> paths;
   for (int i = 1; i < argc; ++i) {
-    if (!ParseOption(argv[i], "-runs=", &runs) && !ParseOption(argv[i], "-seed=", &seed))
+    if (!ParseOption(argv[i], "-runs=", &runs) && !ParseOption(argv[i], "-seed=", &seed) &&
+        !ParseOption(argv[i], "-seconds=", &seconds))
       paths.emplace_back(argv[i]);
   }
   const std::vector<Input> corpus = ReadCorpus(paths);
@@ -118,10 +135,20 @@ int main(int argc, char** argv) {
   }
   for (const Input& input : corpus) LLVMFuzzerTestOneInput(input.data(), input.size());
   Mutator mutator(seed);
-  for (uint64_t run = 0; run < runs; ++run) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  uint64_t run = 0;
+  const auto print = [&] {
+    std::printf("%zu inputs, %llu mutations, %llu executions\n", corpus.size(),
+                static_cast<unsigned long long>(run),
+                static_cast<unsigned long long>(run + corpus.size()));
+    std::fflush(stdout);
+  };
+  constexpr uint64_t kRunsBetweenLines = 100'000;
+  while (run < runs || std::chrono::steady_clock::now() < end) {
     const Input input = mutator.Mutate(corpus);
     LLVMFuzzerTestOneInput(input.data(), input.size());
+    if (++run % kRunsBetweenLines == 0 && seconds > 0) print();
   }
-  std::printf("%zu inputs, %llu mutations\n", corpus.size(), static_cast<unsigned long long>(runs));
+  print();
   return 0;
 }
