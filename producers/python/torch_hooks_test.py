@@ -87,6 +87,38 @@ for _ in range(65):
 dist.destroy_process_group()
 """
 
+# Exit functions that were registered before Eroica's run after it.
+LEAVES = """
+import atexit, gc, sys, weakref
+def what_is_there():
+    kinds = (dist.distributed_c10d.Work, dist.distributed_c10d, dist, torch.serialization,
+             torch.optim.Optimizer, torch.nn.Module, torch.autograd, torch.autograd.profiler.profile,
+             torch.utils.data.dataloader._BaseDataLoaderIter)
+    names = [(kind.__name__, name, value) for kind in kinds for name, value in vars(kind).items()
+             if getattr(getattr(value, "__code__", None), "co_filename", "").find("/eroica/") > 0]
+    names += [finder for finder in sys.meta_path if "eroica" in type(finder).__module__]
+    names += [call for call in gc.callbacks if "eroica" in call.__module__]
+    return names + list(torch.optim.optimizer._pre_hooks) + list(world.before) + list(world.after)
+def check():
+    print("left", what_is_there(), sys.getrefcount(module) == references, ended.callbacks == [])
+    torch.optim.SGD().step()
+    world.issue("ALLREDUCE", [torch.Tensor(1)])
+    dist.new_group([0])
+    print("left", what_is_there())
+atexit.register(check)
+import torch, torch.distributed as dist, torch.utils.data, torch.autograd.profiler
+module = dist.distributed_c10d
+references = sys.getrefcount(module)
+import eroica
+dist.init_process_group("gloo", 0, 1)
+world = module._get_default_group()
+assert len(what_is_there()) > 15, what_is_there()
+work = dist.Work(module.Future())
+world.issue("ALLREDUCE", [torch.Tensor(1)], work=work)
+ended = torch._C._open[-1]
+assert len(ended.callbacks) == 1
+"""
+
 REAL = """
 import os, torch, torch.distributed as dist, torch.utils.data
 from torch import nn
@@ -194,6 +226,14 @@ class FakeTorchTest(unittest.TestCase):
         for python in self.each():
             run = self.run_fake(python, TRAIN.replace("WORKERS", "0"), RANK=None)
             self.assertEqual(run.marks()[:2], [OPTIMIZER, OPTIMIZER_STEP])
+
+    def test_at_exit_everything_is_taken_back(self):
+        for python in self.each():
+            path = (interpreters.PRODUCER, interpreters.HERE, self.fake)
+            run = interpreters.run(python, LEAVES, epilogue=False, PYTHONPATH=os.pathsep.join(path))
+            self.assertEqual(
+                (run.status, run.out, run.err), (0, "left [] True True\nleft []\n", ""), python
+            )
 
     def test_collectives_end_when_they_are_seen_to(self):
         for python in self.each():

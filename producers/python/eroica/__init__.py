@@ -43,6 +43,7 @@ def _switch_on():
         if life.asked_for():
             from eroica import gc_pauses, import_hooks
 
+            life.watch_exit()
             import_hooks.install()
             life.when_on(gc_pauses.watch)
             if life.has_rank_variable() and not life.is_launcher():

@@ -13,6 +13,12 @@ _start = 0
 def watch():
     if _on_collection not in gc.callbacks:
         gc.callbacks.append(_on_collection)
+        life.at_end(_leave)
+
+
+def _leave():
+    if _on_collection in gc.callbacks:  # a script may clear the list
+        gc.callbacks.remove(_on_collection)
 
 
 def _on_collection(phase, _info):

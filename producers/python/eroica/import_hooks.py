@@ -64,7 +64,7 @@ class _Finder:
 
 
 def run_hook(name, module):
-    if name in _done:
+    if name in _done or life.ended:
         return
     _done.add(name)
     try:
@@ -78,8 +78,15 @@ def install():
     """Once; modules that are loaded already are patched now."""
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return
-    sys.meta_path.insert(0, _Finder())
+    finder = _Finder()
+    sys.meta_path.insert(0, finder)
+    life.at_end(lambda: _remove(finder))
     for name in _HOOKS:
         module = sys.modules.get(name)
         if module is not None:
             run_hook(name, module)
+
+
+def _remove(finder):
+    if finder in sys.meta_path:
+        sys.meta_path.remove(finder)

@@ -1,7 +1,8 @@
 """Whether Eroica is on in this process, and how it gets on and off.
 
 `on` is read before every call; it is True from a successful attach until exit, a fork's child or a
-failure. The core decides whether it attaches (it knows launchers and children of ranks); what is
+failure. What Eroica registers with the interpreter or a framework is taken back at exit (`at_end`),
+while both are still there. The core decides whether it attaches (it knows launchers and children of ranks); what is
 decided here without loading it is only what needs no library: whether anybody asked for Eroica at
 all.
 """
@@ -12,11 +13,14 @@ import sys
 import threading
 
 on = False  # events are taken
+ended = False  # at exit: everything is taken back, and nothing is registered from here on
 native = None  # eroica.native.Native where the libraries are loaded
 reason = "not attached"  # why it is off
 _decided = False  # an attach was tried; it is not tried again
 _lock = threading.Lock()
 _after_attach = []  # called once, when Eroica gets on
+_take_back = []  # called once, at exit, the last one first
+_watches_exit = False
 
 RANK_VARIABLES = ("EROICA_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
 _LAUNCHERS = (
@@ -102,6 +106,27 @@ def begin():
         if not _decided:
             _attach()
     return on
+
+
+def at_end(action):
+    """Calls action once at exit, on the thread that ends the interpreter, while modules and threads
+    are still there; now, where that has passed. A fork's child that ends by itself calls it, too.
+
+    Eroica's exit function is registered when it is imported, so that functions which the script
+    registers later run before it.
+    """
+    if ended:
+        quietly(action)
+        return
+    _take_back.append(action)
+    watch_exit()
+
+
+def watch_exit():
+    global _watches_exit
+    if not _watches_exit:
+        _watches_exit = True
+        atexit.register(_end)
 
 
 def when_on(action):
@@ -193,8 +218,8 @@ def _attach():
         return
     on = True
     reason = ""
-    atexit.register(_stop)
-    os.register_at_fork(after_in_child=_off_in_child)
+    watch_exit()
+    _register_at_fork()
     _start_sampler()
     for action in _after_attach:
         quietly(action)
@@ -215,6 +240,7 @@ def _start_sampler():
         # up.
         resume = opcode.opmap.get("RESUME", -1)
         folder = os.path.dirname(os.path.abspath(__file__)) + os.sep
+        at_end(_stop_sampler)
         why = native.start_sampler(hz, os.fsencode(folder), resume, threads.describe)
         if why:
             say(f"no Python stacks: {why.decode('utf-8', 'replace')}")
@@ -222,18 +248,33 @@ def _start_sampler():
         say_exception("no Python stacks")
 
 
-def _stop():
-    """At exit, before the interpreter takes itself apart. The core sends what is left by itself."""
-    global on
-    if on:
-        on = False
-        native.stop_sampler()
+def _stop_sampler():
+    native.pause_full_trace(True)  # takes the profile function off this thread
+    native.stop_sampler()
 
 
-def _off_in_child():
-    global on, reason, _lock
-    _lock = threading.Lock()
-    if on:
-        on = False
-        reason = "a fork of an attached process"
-        native.abandon_sampler()
+def _end():
+    """The core sends what is left by itself, later."""
+    global on, ended, _decided
+    on = False
+    ended = _decided = True
+    try:
+        while _take_back:
+            quietly(_take_back.pop())
+    finally:  # an interrupt ends one action, not those behind it
+        if _take_back:
+            _end()
+
+
+def _register_at_fork():
+    """Cannot be taken back: what it needs is bound here, for forks while modules are cleared."""
+    module, new_lock = sys.modules[__name__], threading.Lock
+
+    def off_in_child():
+        module._lock = new_lock()
+        if module.on:
+            module.on = False
+            module.reason = "a fork of an attached process"
+            module.native.abandon_sampler()
+
+    os.register_at_fork(after_in_child=off_in_child)

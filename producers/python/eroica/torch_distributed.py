@@ -9,7 +9,7 @@ import functools
 import inspect
 import sys
 
-from eroica import life, torch_operation, torch_process_groups
+from eroica import life, patches, torch_operation, torch_process_groups
 from eroica.torch_operation import call
 
 # function: (operation, parameter of what is sent, parameter of the peer's rank)
@@ -46,34 +46,38 @@ def patch_c10d(module):
         if original is None:
             continue
         patched = _watched(original, *row)
-        setattr(module, name, patched)
-        if package is not None and getattr(package, name, None) is original:
-            setattr(package, name, patched)  # Eroica was imported after it
+        _replace_in(module, package, name, original, patched)
     _patch_life(module, package)
     torch_process_groups.watch_groups(module)
 
 
+def _replace_in(module, package, name, original, patched):
+    patches.replace(module, name, patched)
+    if package is not None and getattr(package, name, None) is original:
+        patches.replace(package, name, patched)  # Eroica was imported after it
+
+
 def _patch_life(module, package):
     """Rank and groups become known and change with these."""
+    init, destroy = module.init_process_group, module.destroy_process_group
 
-    def around(original, after):
-        @functools.wraps(original)
-        def called(*args, **kwargs):
-            result = original(*args, **kwargs)
-            life.quietly(after)
-            return result
+    @functools.wraps(init)
+    def initialized(*args, **kwargs):
+        result = init(*args, **kwargs)
+        life.quietly(life.refresh_identity)
+        return result
 
-        return called
+    read_group = _reader(destroy, "group")
 
-    for name, after in (
-        ("init_process_group", life.refresh_identity),
-        ("destroy_process_group", torch_operation.forget_groups),
-    ):
-        original = getattr(module, name)
-        patched = around(original, after)
-        setattr(module, name, patched)
-        if package is not None and getattr(package, name, None) is original:
-            setattr(package, name, patched)
+    @functools.wraps(destroy)
+    def destroyed(*args, **kwargs):
+        life.quietly(lambda: torch_process_groups.leave(read_group(args, kwargs)))
+        result = destroy(*args, **kwargs)
+        life.quietly(torch_operation.forget_groups)
+        return result
+
+    _replace_in(module, package, "init_process_group", init, initialized)
+    _replace_in(module, package, "destroy_process_group", destroy, destroyed)
 
 
 def _reader(original, name):

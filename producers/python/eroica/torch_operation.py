@@ -6,18 +6,19 @@ it calls in turn is no second operation.
 """
 
 import functools
+import sys
 import threading
 import weakref
 from time import monotonic_ns
 
-from eroica import collectives, life
+from eroica import collectives, life, patches, work_ends
 from eroica import native as constants
 
 _MAX_GROUPS = 4096
 _HOST_BACKENDS = ("gloo", "mpi")
 
 call = threading.local()
-_c10d = None
+_c10d = None  # a weak reference to the module: see patches.py
 _groups = {}  # by the group's name: Group
 _open = {}  # by the id of a Work that has no future: (weak reference, what ends it)
 
@@ -58,12 +59,15 @@ class Group:
 def use(module):
     """module: torch.distributed.distributed_c10d, loaded."""
     global _c10d
-    _c10d = module
+    _c10d = weakref.ref(module)
+    work_ends.use(sys.modules.get("torch"))
+    life.at_end(forget_groups)
     kind = getattr(module, "Work", None)
     if kind is None:
         return
     for name, ended in (("wait", lambda result: True), ("is_completed", bool)):
-        setattr(kind, name, _seen_by(getattr(kind, name), ended))
+        patches.replace(kind, name, _seen_by(getattr(kind, name), ended))
+    life.at_end(_open.clear)
 
 
 def forget_groups():
@@ -92,7 +96,7 @@ def follow(work, launched):
         launched.end()
         return
     try:
-        work.get_future().add_done_callback(launched.end)
+        work_ends.call_at_end(work.get_future(), launched.end)
     except Exception:  # this backend's work has no future
         try:
             number = id(work)
@@ -101,16 +105,21 @@ def follow(work, launched):
             launched.drop()
 
 
+def is_default(group):
+    member = getattr(_c10d(), "GroupMember", None)
+    return group is None or group is getattr(member, "WORLD", None)
+
+
 def group_of(group):
     """None where this rank is no member."""
     if group is None:
-        group = _c10d._get_default_group()
+        group = _c10d()._get_default_group()
     name = getattr(group, "group_name", None)
     if name is None:
         return None
     known = _groups.get(name)
     if known is None:
-        ranks = tuple(_c10d.get_process_group_ranks(group))
+        ranks = tuple(_c10d().get_process_group_ranks(group))
         description = getattr(group, "group_desc", "") or ""
         number = collectives.communicator_of(name, ranks, description)
         if len(_groups) >= _MAX_GROUPS:
@@ -128,9 +137,10 @@ def is_on_host(group):
 
 def _backends_of(group):
     """By device, from "cpu:gloo,cuda:nccl"; old releases know of one for all devices."""
-    if not hasattr(_c10d, "get_backend_config"):
-        return {"cpu": str(_c10d.get_backend(group))}
-    pairs = (pair.partition(":") for pair in _c10d.get_backend_config(group).split(","))
+    module = _c10d()
+    if not hasattr(module, "get_backend_config"):
+        return {"cpu": str(module.get_backend(group))}
+    pairs = (pair.partition(":") for pair in module.get_backend_config(group).split(","))
     return {device: backend for device, _, backend in pairs}
 
 

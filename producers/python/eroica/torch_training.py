@@ -9,7 +9,7 @@ import functools
 import threading
 from time import monotonic_ns
 
-from eroica import annotations, life, stages
+from eroica import annotations, life, patches, stages
 from eroica import native as constants
 
 CUPTI_YIELD_MS = 2000  # until the records that are under way are in
@@ -38,7 +38,7 @@ def patch_dataloader(module):
             if life.on:
                 life.native.interval(start, annotations.function_of(name, waits))
 
-    base.__next__ = next_batch
+    patches.replace(base, "__next__", next_batch)
 
 
 def patch_optimizer(module):
@@ -50,7 +50,7 @@ def patch_optimizer(module):
 
     register = getattr(module, "register_optimizer_step_pre_hook", None)
     if register is not None:
-        register(on_step)
+        life.at_end(register(on_step).remove)
         return
     original = module.Optimizer._hook_for_profile  # PyTorch 1: wraps each class' step once
 
@@ -70,9 +70,9 @@ def patch_optimizer(module):
             return step(self, *args, **kwargs)
 
         stepped.eroica = True
-        kind.step = stepped
+        patches.replace(kind, "step", stepped)
 
-    module.Optimizer._hook_for_profile = hook_for_profile
+    patches.replace(module.Optimizer, "_hook_for_profile", hook_for_profile)
 
 
 def patch_module(module):
@@ -92,7 +92,13 @@ def patch_module(module):
         if kind.__call__ is original:
             kind.__call__ = first_call
 
+    def leave():
+        stages.when_data_may_end = None
+        if kind.__call__ is first_call:
+            kind.__call__ = original
+
     stages.when_data_may_end = await_forward
+    life.at_end(leave)
 
 
 def patch_autograd(module):
@@ -104,13 +110,13 @@ def patch_autograd(module):
         stages.backward_begins()
         return original(*args, **kwargs)
 
-    module.backward = backward
+    patches.replace(module, "backward", backward)
 
 
 def patch_serialization(module):
     """torch.save and torch.load pause the training, unless it is a sample that a dataset loads."""
     for name in ("save", "load"):
-        setattr(module, name, _as_checkpoint(getattr(module, name)))
+        patches.replace(module, name, _as_checkpoint(getattr(module, name)))
 
 
 def _as_checkpoint(original):
@@ -143,8 +149,8 @@ def patch_profiler(module):
         finally:
             _yield_to_profiler(False)
 
-    kind._prepare_trace = prepare_trace
-    kind.__exit__ = left
+    patches.replace(kind, "_prepare_trace", prepare_trace)
+    patches.replace(kind, "__exit__", left)
 
 
 def _yield_to_profiler(yields):

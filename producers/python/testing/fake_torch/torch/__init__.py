@@ -1,7 +1,7 @@
 """As much of PyTorch as Eroica patches, in its real places: for tests where PyTorch is not
 installed."""
 
-from torch import autograd, nn, optim
+from torch import _C, autograd, nn, optim  # noqa: F401
 from torch.serialization import load, save
 
 

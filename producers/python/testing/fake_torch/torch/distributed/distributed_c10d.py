@@ -13,6 +13,9 @@ __all__ = [
 ]
 
 
+from torch._C import Future
+
+
 class HookOpName:
     """A member of the enumeration: its name is what is looked at."""
 
@@ -46,6 +49,12 @@ class Group:
     def register_post_hook(self, hook_id, hook):
         self.after[hook_id] = hook
 
+    def unregister_pre_hook(self, hook_id):
+        self.before.pop(hook_id, None)
+
+    def unregister_post_hook(self, hook_id):
+        self.after.pop(hook_id, None)
+
     def issue(self, name, inputs=(), outputs=(), root=-1, work=None, fails=False):
         """What C++ does for every operation, whoever asks for it."""
         number = self.operations
@@ -57,14 +66,6 @@ class Group:
         for hook in self.after.values():
             hook(HookArguments(name, number, work=work))
         return work
-
-
-class Future:
-    def __init__(self):
-        self.callbacks = []
-
-    def add_done_callback(self, callback):
-        self.callbacks.append(callback)
 
 
 class Work:
@@ -95,8 +96,9 @@ def init_process_group(backend, rank, world_size):
     _world.append((group, rank))
 
 
-def destroy_process_group():
-    _world.clear()
+def destroy_process_group(group=None):
+    if group is None:
+        _world.clear()
 
 
 def is_initialized():
