@@ -3,11 +3,15 @@
 #   ops/live.sh                        the demo's NumPy jobs, each once
 #   ops/live.sh --repeat 3 --plain     three times, and without Eroica too: what it costs
 #   ops/live.sh --torch VENV           PyTorch jobs too, with the PyTorch of a virtual environment
-# Further options go to the matrix: --cases, --keep, --json, --markdown, --window-steps.
+#   ops/live.sh --endings              how jobs end, with and without Eroica; with --torch PyTorch's
+# Further options go to the matrix: --cases, --keep, --json, --markdown, --window-steps; with
+# --endings to tests/live/endings/endings.py: --cells, --jobs, --json.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 options=()
+endings=
+venv=
 while [ $# -gt 0 ]; do
   case "$1" in
     --torch)
@@ -15,11 +19,15 @@ while [ $# -gt 0 ]; do
         echo "live.sh: --torch names a virtual environment with torch and numpy" >&2
         exit 2
       fi
-      options+=(--torch-python "$2/bin/python")
+      venv=$2
       shift 2
       ;;
+    --endings)
+      endings=1
+      shift
+      ;;
     --help | -h)
-      sed -n '2,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+      sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
       exit 0
       ;;
     *)
@@ -44,5 +52,10 @@ numpy_python() {
 ops/install_dependencies.sh
 ops/build.sh release
 python=$(numpy_python)
+if [ -n "$endings" ]; then
+  exec "$python" tests/live/endings/endings.py ${venv:+--torch "$venv"} \
+    ${options[@]+"${options[@]}"}
+fi
 # The matrix reads TOML: Python 3.11, which Debian 12 has.
-exec /usr/bin/python3 tests/live/matrix.py --numpy-python "$python" ${options[@]+"${options[@]}"}
+exec /usr/bin/python3 tests/live/matrix.py --numpy-python "$python" \
+  ${venv:+--torch-python "$venv/bin/python"} ${options[@]+"${options[@]}"}

@@ -69,8 +69,8 @@ def arguments():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(ROOT, "build/release"), metavar="FOLDER",
                         help="a build tree with Eroica's libraries and the stand-in")
-    parser.add_argument("--python", default=sys.executable, metavar="PYTHON",
-                        help="runs the NumPy and stand-in cells; must have NumPy")
+    parser.add_argument("--python", metavar="PYTHON", help="runs the NumPy and stand-in cells; "
+                        "without: this one, or Debian's where only that has NumPy")
     parser.add_argument("--torch", metavar="VENV", help="PyTorch cells too, with its PyTorch")
     parser.add_argument("--package", default=PRODUCER, metavar="FOLDER",
                         help="the folder of the Python package and zero_code that are tried")
@@ -82,6 +82,14 @@ def arguments():
                         help="of one process")
     parser.add_argument("--json", metavar="FILE", help="write all results")
     return parser.parse_args()
+
+
+def python_with_numpy():
+    for python in (sys.executable, "/usr/bin/python3"):
+        command = [python, "-c", "import numpy"]
+        if subprocess.run(command, capture_output=True, check=False).returncode == 0:
+            return python
+    raise SystemExit("endings.py: no NumPy: install python3-numpy, or name an interpreter (--python)")
 
 
 def all_cells(torch):
@@ -261,6 +269,7 @@ def main():
     if not cells:
         raise SystemExit("endings.py: no such cell (those of PyTorch need --torch)")
     args.build, args.package = os.path.abspath(args.build), os.path.abspath(args.package)
+    args.python = args.python or python_with_numpy()
     with tempfile.TemporaryDirectory(prefix="endings-torch-") as args.fake_torch:
         check(args)
         package = os.path.join(args.fake_torch, "torch")
