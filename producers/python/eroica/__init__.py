@@ -4,6 +4,7 @@ Eroica is on where EROICA_RECORDING or EROICA_BOOTSTRAP names a destination and 
 rank; see README.md.
 """
 
+from eroica import life
 from eroica.annotations import (
     checkpoint,
     dataloader,
@@ -29,16 +30,14 @@ __all__ = [
 __version__ = "0.1.0"
 
 
-def off_reason():
+def off_reason(*surplus, **unknown):
     """Why Eroica is off in this process; "" where it is on."""
-    from eroica import life
-
+    if surplus or unknown:
+        life.say_surplus("off_reason", surplus, unknown)
     return life.reason
 
 
 def _switch_on():
-    from eroica import life
-
     try:
         if life.asked_for():
             from eroica import gc_pauses, import_hooks

@@ -3,9 +3,10 @@
 import ctypes
 import hashlib
 import os
+from threading import get_ident
 from time import monotonic_ns
 
-from eroica import life
+from eroica import annotations, arguments, life
 from eroica import native as constants
 
 _MAX_GROUPS = 4096
@@ -31,10 +32,9 @@ def communicator_of(group, ranks, description=""):
             _communicators.clear()  # the core gives those that it knows the same numbers again
         members = (ctypes.c_uint32 * len(ranks))(*ranks) if ranks else None
         size = len(ranks) if ranks else _world_size() if group == "world" else 0
-        name = str(group).encode("utf-8", "replace")
         number = life.native.communicator(
             communicator_id(group, ranks),
-            name,
+            group.encode("utf-8", "replace"),
             description.encode("utf-8", "replace"),
             size,
             members,
@@ -44,8 +44,8 @@ def communicator_of(group, ranks, description=""):
 
 
 def _world_size():
-    text = os.environ.get("WORLD_SIZE", "0")
-    return int(text) if text.isdigit() else 0
+    size = arguments.decimal_of(os.environ.get("WORLD_SIZE", "0")) or 0
+    return size if size <= arguments.MAX_RANKS else 0
 
 
 def function_of(name):
@@ -60,49 +60,83 @@ def function_of(name):
 
 class collective:
     """`with eroica.collective("all_reduce", group="dp0", nbytes=n, ranks=[0, 1]):` around what
-    waits for the peers.
+    waits for the peers. One object can be entered again, and by several threads.
 
     group and ranks must be the same on all members. peer: the other's global rank, for "send" and
-    "recv" only.
+    "recv" only. What is of a wrong type counts as not known.
     """
 
-    __slots__ = ("_operation", "_group", "_bytes", "_peer", "_ranks", "_start", "_ticket")
+    __slots__ = ("_operation", "_group", "_bytes", "_peer", "_ranks", "_open")
 
-    def __init__(self, operation, group="world", nbytes=0, peer=None, ranks=None):
+    def __init__(
+        self,
+        operation="unknown",
+        group="world",
+        nbytes=0,
+        peer=None,
+        ranks=None,
+        *surplus,
+        **unknown,
+    ):
+        if surplus or unknown:
+            life.say_surplus("collective", surplus, unknown)
         self._operation = operation
         self._group = group
         self._bytes = nbytes
         self._peer = peer
         self._ranks = ranks
-        self._start = 0
+        self._open = []  # (thread, start, ticket, name of the operation)
 
     def __enter__(self):
-        if life.on or life.begin():
-            try:
-                self._launch()
-            except Exception:  # wrong arguments must not fail the script
-                self._start = 0
-                life.say_exception("a collective is not taken")
+        try:
+            if life.on or life.begin():
+                self._open.append(self._launch())
+        except Exception:
+            life.say_exception("a collective is not taken")
         return self
 
     def _launch(self):
-        ranks = self._ranks
-        if ranks is not None and not isinstance(ranks, (tuple, range)):
-            ranks = tuple(ranks)
-        communicator = communicator_of(self._group, ranks)
-        code = constants.OPERATIONS.get(self._operation, 0)
-        peer = -1 if self._peer is None else self._peer
-        self._ticket = life.native.collective_launched(
-            communicator, code | constants.WAITS, peer, constants.NO_SEQUENCE, self._bytes
+        name = arguments.text_of(self._operation)
+        if name not in constants.OPERATIONS:
+            life.say(f"no operation of a collective: {name[:64]!a}; it is unknown", "operation")
+            name = "unknown"
+        group = arguments.text_of(self._group)
+        ranks = arguments.ranks_of(self._ranks)
+        if ranks is None and self._ranks is not None:
+            kind = arguments.type_name_of(self._ranks)
+            life.say(f"no list of a collective's ranks: {kind}; they are left out", "ranks")
+        nbytes = _known(self._bytes, "nbytes", arguments.MAX_BYTES, 0)
+        peer = -1
+        if self._peer is not None:
+            peer = _known(self._peer, "peer", arguments.MAX_RANKS - 1, -1)
+        ticket = life.native.collective_launched(
+            communicator_of(group, ranks),
+            constants.OPERATIONS[name] | constants.WAITS,
+            peer,
+            constants.NO_SEQUENCE,
+            nbytes,
         )
-        self._start = monotonic_ns()
+        return get_ident(), monotonic_ns(), ticket, name
 
-    def __exit__(self, kind, error, trace):
-        if self._start and life.on:
-            if kind is None:
-                name = self._operation if self._operation in constants.OPERATIONS else "unknown"
-                life.native.collective_ended(self._ticket, self._start, function_of(name))
-            else:
-                life.native.collective_dropped(self._ticket)
-        self._start = 0
+    def __exit__(self, kind=None, *_):
+        if self._open:
+            try:
+                entry = annotations.last_of_this_thread(self._open)
+                if entry is not None and life.on:
+                    _, start, ticket, name = entry
+                    if kind is None:
+                        life.native.collective_ended(ticket, start, function_of(name))
+                    else:
+                        life.native.collective_dropped(ticket)
+            except Exception:
+                life.say_exception("a collective is not taken")
         return False
+
+
+def _known(value, what, most, otherwise):
+    number = arguments.number_of(value, 0, most, None)
+    if number is None:
+        kind = arguments.type_name_of(value)
+        life.say(f"no number from 0 to {most} for a collective's {what}: {kind}; it is left out", what)
+        return otherwise
+    return number

@@ -12,15 +12,19 @@ import os
 import sys
 import threading
 
+from eroica.arguments import decimal_of
+
 on = False  # events are taken
 ended = False  # at exit: everything is taken back, and nothing is registered from here on
 native = None  # eroica.native.Native where the libraries are loaded
 reason = "not attached"  # why it is off
 _decided = False  # an attach was tried; it is not tried again
-_lock = threading.Lock()
+_lock = threading.RLock()  # a handler of a signal may come in between on the same thread
 _after_attach = []  # called once, when Eroica gets on
 _take_back = []  # called once, at exit, the last one first
 _watches_exit = False
+_MOST_SAID = 64
+_said = set()  # what went to standard error already
 
 RANK_VARIABLES = ("EROICA_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
 _LAUNCHERS = (
@@ -63,8 +67,8 @@ def has_rank_variable():
 def is_child_of_rank():
     """The core marks the process that it attached to: "<pid>:<rank>". Whoever inherits the mark is
     no rank."""
-    owner = os.environ.get("EROICA_ATTACHED", "").partition(":")[0]
-    return owner.isdigit() and int(owner) != os.getpid()
+    owner = decimal_of(os.environ.get("EROICA_ATTACHED", "").partition(":")[0])
+    return owner is not None and owner != os.getpid()
 
 
 def _command_line():
@@ -100,11 +104,9 @@ def is_launcher():
 def begin():
     """A sign of training: attaches where that was not tried. True where events are taken from here
     on."""
-    if _decided:
-        return on
-    with _lock:
-        if not _decided:
-            _attach()
+    if not _decided:
+        with _lock:
+            quietly(_attach)
     return on
 
 
@@ -137,18 +139,34 @@ def when_on(action):
         _after_attach.append(action)
 
 
-def say(message):
-    """One line on standard error, only where somebody asked for Eroica."""
-    if asked_for():
-        try:
-            sys.stderr.write(f"eroica: {message}\n")
-        except (OSError, ValueError, AttributeError):
-            pass  # a closed or absent stderr is no reason to fail
+def say(message, kind=None):
+    """One line on standard error, only where somebody asked for Eroica; once for its kind, which is
+    the message itself where none is given."""
+    try:
+        key = kind or message
+        if key in _said or len(_said) >= _MOST_SAID or not asked_for():
+            return
+        _said.add(key)
+        sys.stderr.write(f"eroica: {message}\n")
+    except Exception:
+        pass  # a closed, absent or broken stderr is no reason to fail
 
 
 def say_exception(what):
+    """As say, with the exception that is handled; once for its type."""
     error = sys.exc_info()[1]
-    say(f"{what}: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}")
+    kind = type(error).__name__
+    try:
+        text = (str(error).splitlines() or [""])[0]
+    except Exception:
+        text = ""  # its __str__ raises
+    say(f"{what}: {kind}: {text}", (what, kind))
+
+
+def say_surplus(call, surplus, unknown):
+    """Arguments that a call does not take."""
+    count = len(surplus) + len(unknown)
+    say(f"{call}() leaves {count} argument(s) aside that it does not take", call)
 
 
 def quietly(action):
@@ -198,6 +216,8 @@ def refresh_identity():
 
 def _attach():
     global on, native, reason, _decided
+    if _decided:
+        return
     _decided = True
     if not asked_for():
         reason = "not asked for: neither EROICA_RECORDING nor EROICA_BOOTSTRAP is set"
@@ -268,7 +288,7 @@ def _end():
 
 def _register_at_fork():
     """Cannot be taken back: what it needs is bound here, for forks while modules are cleared."""
-    module, new_lock = sys.modules[__name__], threading.Lock
+    module, new_lock = sys.modules[__name__], threading.RLock
 
     def off_in_child():
         module._lock = new_lock()
