@@ -3,7 +3,6 @@ is."""
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "testing"))
 
 import interpreters  # noqa: E402
+import torch_interpreter  # noqa: E402
 
 DATA, OPTIMIZER_STEP, SAVE, SAVED, FORWARD, BACKWARD, OPTIMIZER = 2, 3, 4, 5, 10, 11, 12
 WAIT_OTHER = 2
@@ -154,17 +154,6 @@ def main():
 if __name__ == "__main__":
     main()
 """
-
-
-def torch_interpreter():
-    """$EROICA_TEST_TORCH_PYTHON, or any that has PyTorch. None where there is none."""
-    candidates = [os.environ.get("EROICA_TEST_TORCH_PYTHON", "")]
-    for python in candidates + list(interpreters.all_interpreters().values()):
-        if python:
-            command = [python, "-c", "import torch.distributed as d; assert d.is_gloo_available()"]
-            if subprocess.run(command, capture_output=True, check=False).returncode == 0:
-                return python
-    return None
 
 
 def has_group_hooks(python):
@@ -339,13 +328,11 @@ assert "<built-in function len>" not in names
 
 class RealTorchTest(unittest.TestCase):
     def test_ddp_over_gloo_in_several_processes(self):
-        python = torch_interpreter()
+        python = torch_interpreter.find()
         if python is None:
             self.skipTest("no interpreter with PyTorch; EROICA_TEST_TORCH_PYTHON names one")
         path = (interpreters.ZERO_CODE, interpreters.PRODUCER, interpreters.HERE)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = str(free.getsockname()[1])
+        port = torch_interpreter.free_port()
         for world in (2, 4):
 
             def rank_run(rank):

@@ -8,7 +8,7 @@ the module as it is.
 import importlib
 import sys
 
-from eroica import life
+from eroica import life, own_frames
 
 # module: (module of ours, function that takes the loaded module)
 _HOOKS = {
@@ -31,17 +31,31 @@ class _HookedLoader:
         self._name = name
 
     def __getattr__(self, attribute):
-        return getattr(self.__dict__["_loader"], attribute)
+        if attribute == "_loader":  # not there yet: it is copied
+            raise AttributeError(attribute)
+        try:
+            return getattr(self._loader, attribute)
+        except BaseException as error:
+            own_frames.hide(error)
+            raise
 
     def create_module(self, spec):
-        return self._loader.create_module(spec)
+        try:
+            return self._loader.create_module(spec)
+        except BaseException as error:
+            own_frames.hide(error)
+            raise
 
     def exec_module(self, module):
         spec = getattr(module, "__spec__", None)
         if spec is not None:
             spec.loader = self._loader
         module.__loader__ = self._loader
-        self._loader.exec_module(module)
+        try:
+            self._loader.exec_module(module)
+        except BaseException as error:
+            own_frames.hide(error)
+            raise
         run_hook(self._name, module)
 
 
@@ -51,14 +65,23 @@ class _Finder:
     def find_spec(self, name, path=None, target=None):
         if name not in _HOOKS or name in _done:
             return None
+        try:
+            spec = self._ask_the_others(name, path, target)
+        except BaseException as error:
+            own_frames.hide(error)
+            raise
+        loader = getattr(spec, "loader", None)
+        if hasattr(loader, "exec_module") and hasattr(loader, "create_module"):
+            spec.loader = _HookedLoader(loader, name)
+        return spec
+
+    def _ask_the_others(self, name, path, target):
         for finder in sys.meta_path:
             find = getattr(finder, "find_spec", None)
             if finder is self or find is None:
                 continue
             spec = find(name, path, target)
             if spec is not None:
-                if hasattr(spec.loader, "exec_module") and hasattr(spec.loader, "create_module"):
-                    spec.loader = _HookedLoader(spec.loader, name)
                 return spec
         return None
 

@@ -5,12 +5,12 @@ see. What C++ issues is followed by hooks of the process groups (torch_process_g
 An operation ends when the call returns, or where it is asynchronous as torch_operation.py says.
 """
 
-import functools
 import inspect
 import sys
 
 from eroica import life, patches, torch_operation, torch_process_groups
 from eroica.torch_operation import call
+from eroica.watched_call import watch
 
 # function: (operation, parameter of what is sent, parameter of the peer's rank)
 _OPERATIONS = {
@@ -61,23 +61,24 @@ def _patch_life(module, package):
     """Rank and groups become known and change with these."""
     init, destroy = module.init_process_group, module.destroy_process_group
 
-    @functools.wraps(init)
-    def initialized(*args, **kwargs):
-        result = init(*args, **kwargs)
-        life.quietly(life.refresh_identity)
-        return result
-
     read_group = _reader(destroy, "group")
 
-    @functools.wraps(destroy)
-    def destroyed(*args, **kwargs):
+    def destroys(args, kwargs):
         life.quietly(lambda: torch_process_groups.leave(read_group(args, kwargs)))
-        result = destroy(*args, **kwargs)
-        life.quietly(torch_operation.forget_groups)
-        return result
+        return True
 
+    initialized = watch(init, lambda *_: True, _when_returned(life.refresh_identity))
+    destroyed = watch(destroy, destroys, _when_returned(torch_operation.forget_groups))
     _replace_in(module, package, "init_process_group", init, initialized)
     _replace_in(module, package, "destroy_process_group", destroy, destroyed)
+
+
+def _when_returned(action):
+    def ended(_token, _result, error):
+        if error is None:
+            action()
+
+    return ended
 
 
 def _reader(original, name):
@@ -114,25 +115,21 @@ def _watched(original, operation, sent, peer):
                 rank = group.ranks[within] if within is not None else -1
         return torch_operation.launch(group, operation, rank, tensors)
 
-    @functools.wraps(original)
-    def watched(*args, **kwargs):
-        launched = None
-        if (life.on or life.begin()) and not getattr(call, "open", False):
-            try:
-                launched = launch(args, kwargs)
-            except Exception:
-                launched = None  # wrong arguments: PyTorch says so
-        if launched is None:
-            return original(*args, **kwargs)
-        call.open = True
+    def begins(args, kwargs):
+        if not (life.on or life.begin()) or getattr(call, "open", False):
+            return None
         try:
-            work = original(*args, **kwargs)
-        except BaseException:
-            launched.drop()
-            raise
-        finally:
-            call.open = False
-        torch_operation.follow(work, launched)
-        return work
+            launched = launch(args, kwargs)
+        except Exception:
+            return None  # wrong arguments: PyTorch says so
+        call.open = launched is not None
+        return launched
 
-    return watched
+    def ended(launched, work, error):
+        call.open = False
+        if error is None:
+            torch_operation.follow(work, launched)
+        else:
+            launched.drop()
+
+    return watch(original, begins, ended)

@@ -5,7 +5,6 @@ whether it is complete. `call.open` says that this thread is inside a function t
 it calls in turn is no second operation.
 """
 
-import functools
 import sys
 import threading
 import weakref
@@ -13,6 +12,7 @@ from time import monotonic_ns
 
 from eroica import collectives, life, patches, work_ends
 from eroica import native as constants
+from eroica.watched_call import watch
 
 _MAX_GROUPS = 4096
 _HOST_BACKENDS = ("gloo", "mpi")
@@ -145,16 +145,15 @@ def _backends_of(group):
 
 
 def _seen_by(original, ended):
-    @functools.wraps(original)
-    def called(self, *args, **kwargs):
-        result = original(self, *args, **kwargs)
-        if _open and ended(result):
-            row = _open.pop(id(self), None)
-            if row is not None:
-                row[1].end()
-        return result
+    def begins(args, _):
+        return args[0] if _open else None
 
-    return called
+    def seen(work, result, error):
+        row = _open.pop(id(work), None) if error is None and ended(result) else None
+        if row is not None:
+            row[1].end()
+
+    return watch(original, begins, seen)
 
 
 def _forget(number, launched):

@@ -12,13 +12,13 @@ A daemon thread that comes to one at exit stays there (parking.h).
 """
 
 import ctypes
-import functools
 import os
 import threading
 import time
 import weakref
 
 from eroica import life, patches, torch_operation
+from eroica.watched_call import watch
 
 # HookOpName: operation
 _OPERATIONS = {
@@ -168,13 +168,12 @@ def watch_groups(module):
     if original is None:
         return
 
-    @functools.wraps(original)
-    def made(*args, **kwargs):
-        result = original(*args, **kwargs)
-        life.quietly(lambda: _watch(result[0]))
-        return result
+    def made(_token, result, error):
+        if error is None:
+            _watch(result[0])
 
-    patches.replace(module, "_new_process_group_helper", made)
+    helper = watch(original, lambda *_: True, made)
+    patches.replace(module, "_new_process_group_helper", helper)
     life.at_end(_leave_all)
     for group in list(getattr(getattr(module, "_world", None), "pg_map", ())):
         life.quietly(lambda group=group: _watch(group))

@@ -5,12 +5,12 @@ once a layer), changes no argument and no result, and raises nothing of its own.
 """
 
 import ctypes
-import functools
 import threading
 from time import monotonic_ns
 
 from eroica import annotations, life, patches, stages
 from eroica import native as constants
+from eroica.watched_call import watch
 
 CUPTI_YIELD_MS = 2000  # until the records that are under way are in
 _loading = threading.local()  # .data: inside a DataLoader's __next__
@@ -19,60 +19,52 @@ _loading = threading.local()  # .data: inside a DataLoader's __next__
 def patch_dataloader(module):
     """Every batch: a mark, and the time until it is there."""
     base = module._BaseDataLoaderIter
-    original = base.__next__
     workers = getattr(module, "_MultiProcessingDataLoaderIter", ())
 
-    @functools.wraps(original)
-    def next_batch(self):
+    def begins(args, _):
         if not life.on:
-            return original(self)
+            return None
         _loading.data = True
-        start = monotonic_ns()
         stages.data_begins()
-        try:
-            return original(self)
-        finally:
-            _loading.data = False
-            name = f"enumerate(DataLoader)#{type(self).__name__}.__next__"
-            waits = constants.WAIT_OTHER if isinstance(self, workers) else constants.WAIT_NONE
-            if life.on:
-                life.native.interval(start, annotations.function_of(name, waits))
+        return monotonic_ns(), args[0]
 
-    patches.replace(base, "__next__", next_batch)
+    def ended(token, _result, _error):
+        start, loader = token
+        _loading.data = False
+        name = f"enumerate(DataLoader)#{type(loader).__name__}.__next__"
+        waits = constants.WAIT_OTHER if isinstance(loader, workers) else constants.WAIT_NONE
+        if life.on:
+            life.native.interval(start, annotations.function_of(name, waits))
+
+    patches.replace(base, "__next__", watch(base.__next__, begins, ended))
 
 
 def patch_optimizer(module):
     """Before every step of every optimizer: by PyTorch's own global hook, where there is one."""
 
     def on_step(*_):
-        if life.on or life.begin():
-            stages.optimizer_begins()
+        try:
+            if life.on or life.begin():
+                stages.optimizer_begins()
+        except Exception:
+            life.say_exception("a step of the optimizer is not taken")
 
     register = getattr(module, "register_optimizer_step_pre_hook", None)
     if register is not None:
         life.at_end(register(on_step).remove)
         return
-    original = module.Optimizer._hook_for_profile  # PyTorch 1: wraps each class' step once
 
-    @functools.wraps(original)
-    def hook_for_profile(self):
-        original(self)
-        wrap_step(type(self))
+    def wrap_step(token, _result, error):
+        (optimizer,) = token
+        kind = type(optimizer)
+        if error is None and not getattr(kind.step, "eroica", False):
+            stepped = watch(kind.step, on_step)
+            stepped.eroica = True
+            patches.replace(kind, "step", stepped)
 
-    def wrap_step(kind):
-        step = kind.step
-        if getattr(step, "eroica", False):
-            return
-
-        @functools.wraps(step)
-        def stepped(self, *args, **kwargs):
-            on_step()
-            return step(self, *args, **kwargs)
-
-        stepped.eroica = True
-        patches.replace(kind, "step", stepped)
-
-    patches.replace(module.Optimizer, "_hook_for_profile", hook_for_profile)
+    # PyTorch 1: wraps each class' step once
+    hook = watch(module.Optimizer._hook_for_profile, lambda args, _: args, wrap_step)
+    patches.replace(module.Optimizer, "_hook_for_profile", hook)
 
 
 def patch_module(module):
@@ -81,12 +73,12 @@ def patch_module(module):
     kind = module.Module
     original = kind.__call__
 
-    @functools.wraps(original)
-    def first_call(self, *args, **kwargs):
+    def begins(*_):
         kind.__call__ = original
         if threading.current_thread() is threading.main_thread():
             stages.forward_begins()
-        return original(self, *args, **kwargs)
+
+    first_call = watch(original, begins)
 
     def await_forward():
         if kind.__call__ is original:
@@ -103,54 +95,33 @@ def patch_module(module):
 
 def patch_autograd(module):
     """Tensor.backward comes through here, too."""
-    original = module.backward
-
-    @functools.wraps(original)
-    def backward(*args, **kwargs):
-        stages.backward_begins()
-        return original(*args, **kwargs)
-
+    backward = watch(module.backward, lambda *_: stages.backward_begins())
     patches.replace(module, "backward", backward)
 
 
 def patch_serialization(module):
     """torch.save and torch.load pause the training, unless it is a sample that a dataset loads."""
-    for name in ("save", "load"):
-        patches.replace(module, name, _as_checkpoint(getattr(module, name)))
 
-
-def _as_checkpoint(original):
-    @functools.wraps(original)
-    def checkpointed(*args, **kwargs):
+    def begins(*_):
         on_main = threading.current_thread() is threading.main_thread()
         if not life.on or not on_main or getattr(_loading, "data", False):
-            return original(*args, **kwargs)
-        with annotations.checkpoint():
-            return original(*args, **kwargs)
+            return None
+        return annotations.checkpoint().__enter__()
 
-    return checkpointed
+    def ended(pause, _result, _error):
+        pause.__exit__()
+
+    for name in ("save", "load"):
+        patches.replace(module, name, watch(getattr(module, name), begins, ended))
 
 
 def patch_profiler(module):
     """While torch.profiler runs it has CUPTI and the profile function for itself."""
     kind = module.profile
-    prepare = kind._prepare_trace
-    leave = kind.__exit__
-
-    @functools.wraps(prepare)
-    def prepare_trace(self, *args, **kwargs):
-        _yield_to_profiler(True)
-        return prepare(self, *args, **kwargs)
-
-    @functools.wraps(leave)
-    def left(self, *args, **kwargs):
-        try:
-            return leave(self, *args, **kwargs)
-        finally:
-            _yield_to_profiler(False)
-
-    patches.replace(kind, "_prepare_trace", prepare_trace)
-    patches.replace(kind, "__exit__", left)
+    prepare = watch(kind._prepare_trace, lambda *_: _yield_to_profiler(True))
+    leave = watch(kind.__exit__, lambda *_: True, lambda *_: _yield_to_profiler(False))
+    patches.replace(kind, "_prepare_trace", prepare)
+    patches.replace(kind, "__exit__", leave)
 
 
 def _yield_to_profiler(yields):

@@ -34,8 +34,8 @@ def _load_eroica():
 
 
 def _load_hidden_sitecustomize():
-    """As if this file were not there: its own module takes our place, and its errors are its
-    own."""
+    """As if this file were not there: its own module takes our place, and its errors are its own:
+    they are reported here, as site.py does, because a frame of ours would stand above them."""
     import importlib.machinery
     import importlib.util
 
@@ -45,9 +45,37 @@ def _load_hidden_sitecustomize():
     if spec is None or spec.loader is None:
         return
     module = importlib.util.module_from_spec(spec)
+    own = sys.modules["sitecustomize"]
     sys.modules["sitecustomize"] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        sys.modules["sitecustomize"] = own
+        _report(error)
 
+
+def _report(error):
+    if isinstance(error, ImportError) and error.name == "sitecustomize":
+        return
+    if sys.flags.verbose:
+        trace = error.__traceback__
+        while trace is not None and trace.tb_frame.f_code.co_filename in _ABOVE:
+            trace = trace.tb_next
+        sys.excepthook(type(error), error.with_traceback(trace), trace)
+        return
+    sys.stderr.write(
+        "Error in sitecustomize; set PYTHONVERBOSE for traceback:\n"
+        f"{type(error).__name__}: {error}\n"
+    )
+
+
+# The code that stands above the hidden file: this one and the import system.
+_ABOVE = (
+    __file__,
+    _report.__code__.co_filename,
+    "<frozen importlib._bootstrap>",
+    "<frozen importlib._bootstrap_external>",
+)
 
 _load_eroica()
 _load_hidden_sitecustomize()

@@ -1,4 +1,7 @@
 class profile:
+    def __init__(self, fails=None):
+        self.fails = fails
+
     def _prepare_trace(self):
         return "prepared"
 
@@ -7,4 +10,5 @@ class profile:
         return self
 
     def __exit__(self, *error):
-        return None
+        if self.fails:
+            raise self.fails
