@@ -1,7 +1,9 @@
 """The package's own calls, in every CPython of this machine, against the recorded core."""
 
 import os
+import shutil
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "testing"))
@@ -259,6 +261,24 @@ assert isinstance(wrapped, eroica.dataloader) and type(wrapped).__name__ == "dat
             run = self.run_well(python, OFF, EROICA_ATTACHED="1:0")
             self.assertIsNone(run.events)
             self.assertIn("child", run.out)
+
+    def test_a_package_beside_its_libraries_uses_them(self):
+        """As in an installation and in a build: the package is in python/, the libraries above."""
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(os.path.join(folder, "python"))
+            package = os.path.join(folder, "python", "eroica")
+            shutil.copytree(os.path.join(interpreters.PRODUCER, "eroica"), package)
+            path = os.pathsep.join((os.path.dirname(package), interpreters.HERE))
+            script = "from eroica import native; print(native.library_folder())"
+            run = interpreters.run(sys.executable, script, False, PYTHONPATH=path)
+            self.assertEqual(run.out.strip(), interpreters.LIB_DIR, "it has none of its own")
+            for name in os.listdir(interpreters.LIB_DIR):
+                os.symlink(os.path.join(interpreters.LIB_DIR, name), os.path.join(folder, name))
+            for named in (None, interpreters.LIB_DIR, "/nowhere"):
+                run = interpreters.run(
+                    sys.executable, script, False, PYTHONPATH=path, EROICA_LIB_DIR=named
+                )
+                self.assertEqual((run.out.strip(), run.err), (folder, ""))
 
     def test_off_and_one_line_where_the_libraries_are_missing_or_broken(self):
         for python in self.each():

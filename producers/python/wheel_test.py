@@ -41,6 +41,13 @@ class WheelTest(unittest.TestCase):
             run = interpreters.run(python, RECORD, False, PYTHONPATH=None, EROICA_LIB_DIR=None)
             self.assertEqual((run.status, run.err), (0, ""))
 
+            # The libraries of an installed wheel are its own, whatever else is named.
+            own = "import eroica; from eroica import native; print(native.library_folder())"
+            for named in (None, interpreters.LIB_DIR, "/nowhere"):
+                run = interpreters.run(python, own, False, PYTHONPATH=None, EROICA_LIB_DIR=named)
+                self.assertEqual((run.status, run.err), (0, ""))
+                self.assertTrue(run.out.strip().startswith(venv), run.out)
+
             where = "import eroica, os; print(os.path.dirname(eroica.__file__) + '/zero_code')"
             zero = subprocess.run(
                 [python, "-I", "-c", where], capture_output=True, text=True, check=True

@@ -99,13 +99,19 @@ class Native:
 
 
 def library_folder():
-    """Where the libraries lie: $EROICA_LIB_DIR, else lib/ beside this file. None where there are
-    none."""
-    folder = os.environ.get("EROICA_LIB_DIR") or os.path.join(
-        os.path.dirname(os.path.abspath(__file__)), "lib"
-    )
+    """Where the libraries lie; None where there are none.
+
+    Those that were installed with this package come first, so that both are of one version: lib/
+    beside this file (a wheel), or the folder above the package's (an installation, a build). Only a
+    package without libraries of its own (a source tree, an image) reads $EROICA_LIB_DIR.
+    """
+    package = os.path.dirname(os.path.abspath(__file__))
+    above = os.path.dirname(os.path.dirname(package))
     names = ("libproducer_core.so", "liberoica_python.so")
-    return folder if all(os.path.isfile(os.path.join(folder, name)) for name in names) else None
+    for folder in (os.path.join(package, "lib"), above, os.environ.get("EROICA_LIB_DIR")):
+        if folder and all(os.path.isfile(os.path.join(folder, name)) for name in names):
+            return folder
+    return None
 
 
 def load():
