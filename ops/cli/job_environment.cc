@@ -54,11 +54,10 @@ absl::StatusOr<ProducerFiles> FindProducerFiles() {
 std::map<std::string, std::string> VariablesFor(const JobCapture& capture,
                                                 const ProducerFiles& files,
                                                 const GetVariable& environment) {
-  std::map<std::string, std::string> variables{
-      {"EROICA_JOB", capture.job},
-      {"EROICA_EXCHANGE", capture.exchange},
-      {"EROICA_WINDOW_STEPS", std::to_string(capture.window_steps)},
-      {"EROICA_LIB_DIR", files.folder}};
+  std::map<std::string, std::string> variables{{"EROICA_JOB", capture.job}};
+  if (!capture.exchange.empty()) variables["EROICA_EXCHANGE"] = capture.exchange;
+  if (capture.window_steps)
+    variables["EROICA_WINDOW_STEPS"] = std::to_string(*capture.window_steps);
   // Both: one that the user's shell has set would be a second destination, which the core refuses.
   variables["EROICA_RECORDING"] = capture.bootstrap.empty() ? capture.recording : "";
   variables["EROICA_BOOTSTRAP"] = capture.bootstrap;

@@ -28,14 +28,15 @@ struct JobCapture {
   std::string recording;  // absolute; or
   std::string bootstrap;
   std::string job;
-  std::string exchange;  // folder that the ranks share
-  uint32_t window_steps = 32;
-  std::optional<int> level;
+  std::string exchange;  // folder that the ranks share; empty: as the environment says
+  std::optional<uint32_t> window_steps;  // none: as the environment says
+  std::optional<int> level;              // likewise
 };
 
 using GetVariable = std::function<std::optional<std::string>(const std::string&)>;
-// What the user has set already stays: his PYTHONPATH follows ours, his own CUDA injection or NCCL
-// profiler is left alone.
+// What the user has set already stays, where no flag says otherwise: his PYTHONPATH follows ours,
+// his own CUDA injection or NCCL profiler is left alone. EROICA_LIB_DIR is not set: the Python
+// package finds the libraries that it was installed with.
 std::map<std::string, std::string> VariablesFor(const JobCapture& capture,
                                                 const ProducerFiles& files,
                                                 const GetVariable& environment);

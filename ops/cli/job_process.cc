@@ -71,24 +71,43 @@ class SignalsHeld {
   sigset_t before_;
 };
 
-}  // namespace
-
-absl::StatusOr<JobProcess> JobProcess::Start(const std::vector<std::string>& command,
-                                             const std::map<std::string, std::string>& variables) {
+// Returns only where it fails: errno.
+int Execute(const std::vector<std::string>& command,
+            const std::map<std::string, std::string>& variables) {
   std::vector<std::string> words = command;
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
+  for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
+  ::execvp(argv[0], argv.data());
+  return errno;
+}
+
+absl::Status CannotRunIt(int code, const std::vector<std::string>& command) {
+  return absl::ErrnoToStatus(code, fmt::format("cannot run {}", command[0]));
+}
+
+absl::Status NoOtherProcess(int code) {
+  return absl::AbortedError(fmt::format("cannot start a process: {}", std::strerror(code)));
+}
+
+}  // namespace
+
+absl::StatusOr<JobProcess> JobProcess::Start(const std::vector<std::string>& command,
+                                             const std::map<std::string, std::string>& variables) {
   int failed[2];
-  if (::pipe2(failed, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "pipe");
+  if (::pipe2(failed, O_CLOEXEC) != 0) return NoOtherProcess(errno);
   const SignalsHeld held;
   const pid_t pid = ::fork();
-  if (pid < 0) return absl::ErrnoToStatus(errno, "cannot start a process");
+  if (pid < 0) {
+    const int code = errno;
+    ::close(failed[0]);
+    ::close(failed[1]);
+    return NoOtherProcess(code);
+  }
   if (pid == 0) {
     held.Release();
-    for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
-    ::execvp(argv[0], argv.data());
-    const int code = errno;
+    const int code = Execute(command, variables);
     [[maybe_unused]] const ssize_t written = ::write(failed[1], &code, sizeof(code));
     ::_exit(127);
   }
@@ -98,7 +117,7 @@ absl::StatusOr<JobProcess> JobProcess::Start(const std::vector<std::string>& com
   ::close(failed[0]);
   if (!started) {
     ::waitpid(pid, nullptr, 0);
-    return absl::ErrnoToStatus(code, fmt::format("cannot run {}", command[0]));
+    return CannotRunIt(code, command);
   }
   job.store(pid);
   for (const int number : kForwarded) Handle(number, Forward);
@@ -120,6 +139,11 @@ int JobProcess::Wait() {
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
   return status;
+}
+
+absl::Status BecomeJob(const std::vector<std::string>& command,
+                       const std::map<std::string, std::string>& variables) {
+  return CannotRunIt(Execute(command, variables), command);
 }
 
 void SignalsEnd(pid_t process) {

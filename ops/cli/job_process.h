@@ -3,6 +3,7 @@
 // starts any other.
 #pragma once
 
+#include <absl/status/status.h>
 #include <absl/status/statusor.h>
 #include <sys/types.h>
 
@@ -14,7 +15,8 @@ namespace eroica {
 
 class JobProcess {
  public:
-  // variables: set in the child beside what this process has. kNotFound: there is no such program.
+  // variables: set in the child beside what this process has. kNotFound: there is no such program;
+  // kAborted: this process can have no other (a limit of processes or of open files).
   static absl::StatusOr<JobProcess> Start(const std::vector<std::string>& command,
                                           const std::map<std::string, std::string>& variables);
 
@@ -26,6 +28,10 @@ class JobProcess {
   explicit JobProcess(pid_t pid) : pid_(pid) {}
   pid_t pid_;
 };
+
+// Replaces this process by the job. Returns only where that fails: kNotFound, or another error.
+absl::Status BecomeJob(const std::vector<std::string>& command,
+                       const std::map<std::string, std::string>& variables);
 
 // From here on, SIGINT, SIGQUIT, SIGTERM and SIGHUP kill that process instead of going to the job.
 // 0: nothing.

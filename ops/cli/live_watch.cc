@@ -146,19 +146,22 @@ absl::Status RunStages(const LiveWatchOptions& options, Log& log, StateStore& st
   return threads.Stop();
 }
 
+// Null where it cannot be served: findings are shown all the same.
+std::unique_ptr<LocalPage> PageOf(const NodeConfig& config, Log& log) {
+  absl::StatusOr<std::unique_ptr<LocalPage>> page = LocalPage::Open(config, log);
+  absl::Status status = page.status();
+  if (status.ok()) status = (*page)->Serve([] { return std::map<std::string, StageProbe>(); });
+  if (status.ok()) return *std::move(page);
+  std::cerr << fmt::format("eroica: no page is served: {}\n",
+                           Printable(std::string(status.message())));
+  return nullptr;
+}
+
 absl::Status RunNode(const LiveWatchOptions& options, Log& log, FindingReader& reader,
                      Screen& screen) {
   const absl::StatusOr<std::unique_ptr<RocksDbStore>> store = OpenStore(options.config);
   if (!store.ok()) return store.status();
-  std::unique_ptr<LocalPage> page;
-  if (options.page) {
-    absl::StatusOr<std::unique_ptr<LocalPage>> opened = LocalPage::Open(options.config, log);
-    if (!opened.ok()) return opened.status();
-    page = *std::move(opened);
-    if (absl::Status status = page->Serve([] { return std::map<std::string, StageProbe>(); });
-        !status.ok())
-      return status;
-  }
+  const std::unique_ptr<LocalPage> page = options.page ? PageOf(options.config, log) : nullptr;
   if (absl::Status status = RunStages(options, log, **store, page.get(), reader, screen);
       !status.ok())
     return status;

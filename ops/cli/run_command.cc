@@ -2,7 +2,9 @@
 // screen.
 //
 // Three processes: this one only starts the others, forwards signals and ends as the job ends; the
-// job; and the watcher (live_watch.h), which may fail without harm to the job.
+// job; and the watcher (live_watch.h), which may fail without harm to the job. Nothing but a wrong
+// command line keeps the job from its start: what fails of Eroica is said in one line
+// (run_plan.h), and where no second process can be had, this one becomes the job.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
@@ -11,10 +13,7 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <ctime>
-#include <filesystem>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,11 +23,9 @@
 #include "ops/cli/commands.h"
 #include "ops/cli/exit_code.h"
 #include "ops/cli/flag_values.h"
-#include "ops/cli/job_environment.h"
 #include "ops/cli/job_process.h"
 #include "ops/cli/live_watch.h"
-#include "ops/cli/run_recording.h"
-#include "producers/core/producer_config.h"
+#include "ops/cli/run_plan.h"
 #include "schemas/printable_text.h"
 
 namespace eroica {
@@ -36,85 +33,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct RunFlags {
-  std::string recording;
-  std::string kafka;
-  std::string job;
-  uint32_t window_steps = 32;
-  int32_t ranks = 64;
-  int level = -1;
-  bool json = false;
-  bool open = false;
-  std::vector<std::string> command;
-};
-
-std::string NowText() {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  ::localtime_r(&now, &local);
-  char text[32];
-  std::strftime(text, sizeof(text), "%Y%m%d-%H%M%S", &local);
-  return text;
-}
-
 std::optional<std::string> FromEnvironment(const std::string& name) {
   const char* value = std::getenv(name.c_str());
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-// What the ranks will read; what is wrong in other variables is theirs to say.
-absl::StatusOr<std::map<std::string, std::string>> KafkaPropertiesOfRanks() {
-  const auto only_kafka = [](const std::string& name) {
-    return name == "EROICA_KAFKA" ? FromEnvironment(name) : std::nullopt;
-  };
-  absl::StatusOr<ProducerConfig> config = ReadProducerConfig(only_kafka, {});
-  if (!config.ok()) return config.status();
-  return std::move(config->kafka_properties);
-}
-
-// The job's ranks share it; it goes with the job.
-class ExchangeFolder {
- public:
-  static absl::StatusOr<std::unique_ptr<ExchangeFolder>> Make() {
-    const std::string runtime = FromEnvironment("XDG_RUNTIME_DIR").value_or("");
-    const bool usable = !runtime.empty() && ::access(runtime.c_str(), W_OK) == 0;
-    std::string pattern = fmt::format("{}/eroica-run-XXXXXX", usable ? runtime : "/dev/shm");
-    if (::mkdtemp(pattern.data()) == nullptr)
-      return absl::ErrnoToStatus(errno, "cannot make " + pattern);
-    return std::make_unique<ExchangeFolder>(pattern);
-  }
-  explicit ExchangeFolder(std::string path) : path_(std::move(path)) {}
-  ~ExchangeFolder() {
-    std::error_code error;
-    fs::remove_all(path_, error);
-  }
-  ExchangeFolder(const ExchangeFolder&) = delete;
-  ExchangeFolder& operator=(const ExchangeFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  const std::string path_;
-};
-
-// What fits a job on one host: findings within seconds, a partition for each rank.
-NodeConfig ConfigOf(const RunFlags& flags, const std::string& recording) {
-  NodeConfig config;
-  config.node.recording = recording;
-  config.node.log_level = "err";
-  config.kafka.bootstrap = flags.kafka;
-  config.topics.events_partitions = flags.ranks;
-  config.topics.collectives_partitions = 1;
-  config.topics.patterns_partitions = 1;
-  config.runtime.memory_mib = 512;
-  config.summarize.out_of_orderness_ms = 1'000;
-  // The node trains nobody: it wakes up seldom, and has the whole job at hand after a crash.
-  config.runtime.poll_timeout_ms = 250;
-  config.runtime.commit_interval_ms = 2'000;
-  // Ranks send every half second, or as EROICA_SEND_MS says; a window that is closed before all of
-  // it is there is cut.
-  config.runtime.idle_timeout_ms = 10'000;
-  return config;
-}
+void Say(const std::string& remark) { std::cerr << "eroica: " << Printable(remark) << std::endl; }
 
 struct Watcher {
   pid_t pid = 0;
@@ -142,7 +66,7 @@ absl::StatusOr<Watcher> StartWatcher(LiveWatchOptions options) {
   ::_exit(status.ok() ? 0 : kExitError);
 }
 
-void FinishWatcher(const Watcher& watcher, const RunFlags& flags, const std::string& recording) {
+void FinishWatcher(const Watcher& watcher) {
   // The job has ended and has no use for a signal: whoever sends one wants an end of the waiting.
   SignalsEnd(watcher.pid);
   ::close(watcher.job_ended);
@@ -150,68 +74,48 @@ void FinishWatcher(const Watcher& watcher, const RunFlags& flags, const std::str
   while (::waitpid(watcher.pid, &status, 0) < 0 && errno == EINTR) {
   }
   SignalsEnd(0);
-  if (WIFSIGNALED(status))
-    std::cerr << fmt::format("eroica: the watcher was ended by signal {}\n", WTERMSIG(status));
-  if (flags.json || recording.empty()) return;
-  std::cerr << fmt::format("   recording: {0}\n   again: eroica findings --recording {0}\n",
-                           Printable(recording));
+  if (WIFSIGNALED(status)) Say(fmt::format("the watcher was ended by signal {}", WTERMSIG(status)));
 }
 
-int FailToStart(const absl::Status& status, const Watcher& watcher) {
-  ::kill(watcher.pid, SIGKILL);
-  ::waitpid(watcher.pid, nullptr, 0);
+void SayWhereRecorded(const RunFlags& flags, const RunPlan& plan) {
+  if (flags.json || !plan.recording) return;
+  std::cerr << fmt::format("   recording: {0}\n   again: eroica findings --recording {0}\n",
+                           Printable(plan.recording->path()));
+}
+
+int CannotRun(const absl::Status& status) {
   ExitWithError(status);
   return absl::IsNotFound(status) ? 127 : 126;  // as a shell says it
 }
 
+std::optional<Watcher> WatcherOf(const RunPlan& plan) {
+  if (!plan.watch) return std::nullopt;
+  const absl::StatusOr<Watcher> watcher = StartWatcher(*plan.watch);
+  if (watcher.ok()) return *watcher;
+  Say(fmt::format("no findings are shown while the job runs: {}",
+                  std::string(watcher.status().message())));
+  return std::nullopt;
+}
+
 int Run(const RunFlags& flags) {
-  const absl::StatusOr<ProducerFiles> files = FindProducerFiles();
-  if (!files.ok()) return ExitWithError(files.status());
-  absl::StatusOr<std::unique_ptr<ExchangeFolder>> exchange = ExchangeFolder::Make();
-  if (!exchange.ok()) return ExitWithError(exchange.status());
-  const std::string started = NowText();
-  std::optional<RunRecording> recording;
-  if (flags.kafka.empty()) {
-    absl::StatusOr<RunRecording> claimed =
-        RunRecording::Claim(flags.recording, fmt::format("eroica-{}", started));
-    if (!claimed.ok()) return ExitWithError(claimed.status());
-    recording = *std::move(claimed);
-  }
-  const std::string recorded_in = recording ? recording->path() : "";
-  const NodeConfig config = ConfigOf(flags, recorded_in);
-  if (recording) {
-    if (absl::Status status = recording->Prepare(config); !status.ok())
-      return ExitWithError(status);
-  }
-  // Two runs may start within a second, and over Kafka only the job's name tells them apart.
-  const std::string program = fs::path(flags.command[0]).filename().string();
-  JobCapture capture{
-      .recording = recorded_in,
-      .bootstrap = flags.kafka,
-      .job = flags.job.empty() ? fmt::format("{}-{}-{}", program, started, ::getpid()) : flags.job,
-      .exchange = (*exchange)->path(),
-      .window_steps = flags.window_steps,
-      .level = flags.level < 0 ? std::nullopt : std::optional<int>(flags.level)};
-  absl::StatusOr<std::map<std::string, std::string>> kafka_properties = KafkaPropertiesOfRanks();
-  if (!kafka_properties.ok()) return ExitWithError(kafka_properties.status());
-  const absl::StatusOr<Watcher> watcher =
-      StartWatcher({.config = config,
-                    .kafka_properties = *std::move(kafka_properties),
-                    .job = capture.job,
-                    .run_node = flags.kafka.empty(),
-                    .json = flags.json,
-                    .page = flags.open});
-  if (!watcher.ok()) return ExitWithError(watcher.status());
-  absl::StatusOr<JobProcess> job =
-      JobProcess::Start(flags.command, VariablesFor(capture, *files, FromEnvironment));
+  RunPlan plan = PlanRun(flags, FromEnvironment);
+  for (const std::string& remark : plan.remarks) Say(remark);
+  const std::optional<Watcher> watcher = WatcherOf(plan);
+  absl::StatusOr<JobProcess> job = JobProcess::Start(flags.command, plan.variables);
   if (!job.ok()) {
-    const int code = FailToStart(job.status(), *watcher);
-    if (recording) recording->Discard(config);
-    return code;
+    if (watcher) {
+      ::kill(watcher->pid, SIGKILL);
+      ::waitpid(watcher->pid, nullptr, 0);
+    }
+    DiscardPlan(plan);
+    if (!absl::IsAborted(job.status())) return CannotRun(job.status());
+    Say(fmt::format("the job runs without Eroica: {}", std::string(job.status().message())));
+    return CannotRun(BecomeJob(flags.command, plan.variables));
   }
   const int status = job->Wait();
-  FinishWatcher(*watcher, flags, recorded_in);
-  exchange->reset();
+  if (watcher) FinishWatcher(*watcher);
+  SayWhereRecorded(flags, plan);
+  plan.exchange.reset();
   ExitAs(status);
 }
 
@@ -223,20 +127,22 @@ void AddRunCommand(CLI::App& app, std::vector<std::string> job, int* exit_code) 
       "run", "Run a training job with Eroica inside its ranks, and show findings while it runs");
   command
       ->add_option("-o,--recording", flags->recording,
-                   "New or empty folder for the recording (default: eroica-DATE-TIME here)")
+                   "Folder for the recording (default: eroica-DATE-TIME here); where it holds one "
+                   "already, the next of DIR-2, DIR-3, ... is taken")
       ->type_name("DIR");
   auto* kafka = command
                     ->add_option("--kafka", flags->kafka,
                                  "Send there instead, and show what the nodes there find")
                     ->type_name("HOST:PORT");
   command->get_option("--recording")->excludes(kafka);
-  command->add_option("--job", flags->job, "Name of the job (default: the program and the time)")
+  command
+      ->add_option("--job", flags->job,
+                   "Name of the job (default: EROICA_JOB, or the program and the time)")
       ->type_name("JOB");
   command
       ->add_option("--window-steps", flags->window_steps,
-                   "Training steps that are compared at once")
-      ->check(WholeNumber(1, 1'000'000))
-      ->capture_default_str();
+                   "Training steps that are compared at once (default: EROICA_WINDOW_STEPS, or 32)")
+      ->check(WholeNumber(1, 1'000'000));
   command->add_option("--ranks", flags->ranks, "Ranks on this host, at most")
       ->check(WholeNumber(1, 4'096))
       ->capture_default_str();
@@ -258,9 +164,9 @@ void AddRunCommand(CLI::App& app, std::vector<std::string> job, int* exit_code) 
       "  eroica run --job night -o night/ -- python train.py\n"
       "  eroica run --open -- python train.py\n"
       "  eroica run --kafka broker:9092 -- mpirun -np 64 python train.py\n\n"
-      "Standard output is the job's own; what Eroica says goes to standard error. Exit "
-      "codes: the job's own, or its signal; 126 and 127 the job could not be started, 2 Eroica "
-      "could not.");
+      "Standard output is the job's own; what Eroica says goes to standard error. Whatever fails "
+      "of Eroica, the job runs. Exit codes: the job's own, or its signal; 126 and 127 the job "
+      "could not be started, 2 a wrong command line.");
   command->callback([flags, exit_code, job = std::move(job)] {
     flags->command.insert(flags->command.end(), job.begin(), job.end());
     const bool given = !flags->command.empty() && !flags->command[0].empty();

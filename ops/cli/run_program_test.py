@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -136,6 +137,7 @@ class RunProgram(unittest.TestCase):
             self.assertEqual(seen[name], users[name])
         self.assertEqual(seen["EROICA_RECORDING"], self.recording)
         self.assertEqual(os.path.dirname(seen["EROICA_EXCHANGE"]), self.runtime)
+        self.assertNotIn("EROICA_LIB_DIR", seen, "a package has the libraries that it came with")
 
     def test_there_is_one_destination_whatever_the_shell_has_set(self):
         seen = json.loads(self.python(ENVIRONMENT, variables={"EROICA_BOOTSTRAP": "elsewhere:9092"})[1])[0]
@@ -143,25 +145,118 @@ class RunProgram(unittest.TestCase):
 
     def test_two_jobs_do_not_share_a_recording(self):
         self.assertEqual(self.run_job("true")[0], 0)
-        code, out, err = self.run_job("echo", "ran")
-        self.assertEqual((code, out), (2, b""))
-        self.assertIn("another folder", err)
+        with open(os.path.join(self.recording, "mine"), "w", encoding="ascii"):
+            pass  # whatever else is in a folder is its owner's
+        for number in (2, 3):
+            code, out, err = self.python(ENVIRONMENT)
+            self.assertEqual(code, 0, err)
+            self.assertEqual(json.loads(out)[0]["EROICA_RECORDING"], f"{self.recording}-{number}")
+            self.assertRegex(err.splitlines()[0], f"^eroica: .*/recording holds an earlier .*-{number}$")
         shutil.rmtree(self.recording)
-        code, _, err = self.run_job("echo", "ran")
-        self.assertEqual(code, 2)
-        self.assertIn(self.recording + ".state", err)
+        seen = json.loads(self.python(ENVIRONMENT)[1])[0]
+        self.assertEqual(seen["EROICA_RECORDING"], self.recording + "-4", "its state is there")
         shutil.rmtree(self.recording + ".state")
         os.mkdir(self.recording)
-        self.assertEqual(self.run_job("true")[0], 0, "an empty folder is as good as none")
+        seen = json.loads(self.python(ENVIRONMENT)[1])[0]
+        self.assertEqual(seen["EROICA_RECORDING"], self.recording, "an empty folder is as good as none")
 
-    def test_a_recording_that_cannot_be_made_stops_before_the_job(self):
+    def check_runs_without_eroica(self, why, **options):
+        """The job has its own exit code and output, and one line says what is off."""
+        source = ENVIRONMENT + "; sys.exit(7)"
+        code, out, err = self.python(source, **options)
+        self.assertEqual(code, 7, err)
+        lines = err.splitlines()
+        self.assertEqual(len(lines), 1, err)
+        self.assertRegex(lines[0], "^eroica: the job runs without Eroica: .*" + why)
+        seen = json.loads(out)[0]
+        self.assertEqual(seen["EROICA_DISABLE"], "1")
+        self.assertNotIn("EROICA_RECORDING", seen)
+        self.assertEqual(os.listdir(self.runtime), [], "nothing is left behind")
+
+    def test_a_recording_that_cannot_be_made_does_not_stop_the_job(self):
         path = os.path.join(self.folder, "file")
         with open(path, "w", encoding="ascii"):
             pass
-        for place in (path, os.path.join(path, "below")):
-            code, out, err = self.run_job("echo", "ran", options=["-o", place])
-            self.assertEqual((code, out), (2, b""))
-            self.assertIn(place, err)
+        self.check_runs_without_eroica("Not a directory", options=["-o", os.path.join(path, "below")])
+        self.check_runs_without_eroica("recording .*/proc/", options=["-o", "/proc/eroica"])
+        code, _, err = self.run_job("sh", "-c", "exit 3", options=["-o", path])
+        self.assertEqual(code, 3)
+        self.assertIn(path + "-2", err)
+
+    def test_a_folder_for_the_exchange_that_cannot_be_made_does_not_stop_the_job(self):
+        """As where /dev/shm is read-only: the next place is taken."""
+        for unusable in ("/nowhere", "/proc", "relative"):
+            seen = json.loads(self.python(ENVIRONMENT, options=[], variables={"XDG_RUNTIME_DIR": unusable})[1])[0]
+            self.assertNotIn(unusable, seen["EROICA_EXCHANGE"])
+            self.assertFalse(os.path.exists(seen["EROICA_EXCHANGE"]), "it goes with the job")
+
+    def test_a_given_exchange_folder_and_name_stay(self):
+        given = os.path.join(self.folder, "exchange")
+        os.mkdir(given)
+        users = {"EROICA_EXCHANGE": given, "EROICA_JOB": "night", "EROICA_WINDOW_STEPS": "8",
+                 "EROICA_LIB_DIR": "/users/own", "EROICA_LEVEL": "1"}
+        seen = json.loads(self.python(ENVIRONMENT, variables=users)[1])[0]
+        self.assertEqual({name: seen[name] for name in users}, users)
+        self.assertEqual((os.listdir(self.runtime), os.path.isdir(given)), ([], True))
+        flags = ["-o", self.recording + "-flags", "--job", "day", "--window-steps", "16", "--level", "2"]
+        seen = json.loads(self.python(ENVIRONMENT, options=flags, variables=users)[1])[0]
+        found = [seen[name] for name in ("EROICA_JOB", "EROICA_WINDOW_STEPS", "EROICA_LEVEL")]
+        self.assertEqual(found, ["day", "16", "2"], "a flag comes before a variable")
+
+    def test_libraries_that_are_missing_do_not_stop_the_job(self):
+        own = shutil.copy(PROGRAM, os.path.join(self.folder, "eroica"))
+        self.addCleanup(setattr, sys.modules[__name__], "PROGRAM", PROGRAM)
+        setattr(sys.modules[__name__], "PROGRAM", own)
+        self.check_runs_without_eroica("libproducer_core.so is neither in")
+
+    def test_a_working_folder_that_is_gone_does_not_stop_the_job(self):
+        gone = os.path.join(self.folder, "gone")
+        os.mkdir(gone)
+        script = 'cd "$0" && rmdir "$0" && exec "$@"'
+        done = subprocess.run(["sh", "-c", script, gone, PROGRAM, "run", "--", "sh", "-c", "exit 7"],
+                              env=self.environment(), capture_output=True, text=True, timeout=DEADLINE_S)
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertIn("the job runs without Eroica", done.stderr)
+
+    def test_a_process_that_can_have_no_other_becomes_the_job(self):
+        def allow_one_file_more():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))
+
+        done = subprocess.run([PROGRAM, "run", "-o", self.recording, "--", "sh", "-c", "echo ran; exit 7"],
+                              env=self.environment(), cwd=self.folder, capture_output=True, text=True,
+                              timeout=DEADLINE_S, preexec_fn=allow_one_file_more)
+        self.assertEqual((done.returncode, done.stdout), (7, "ran\n"), done.stderr)
+        self.assertIn("the job runs without Eroica", done.stderr)
+        self.assertEqual(os.listdir(self.runtime), [])
+
+    def test_a_broker_or_password_that_is_not_there_does_not_stop_the_job(self):
+        options = ["--kafka", "127.0.0.1:1", "--job", "night"]
+        for users in ({}, {"EROICA_KAFKA": "sasl.password_file=/nowhere"}, {"EROICA_KAFKA": "nonsense"}):
+            code, out, err = self.python(ENVIRONMENT + "; sys.exit(7)", options=options, variables=users)
+            self.assertEqual(code, 7, err)
+            self.assertEqual(json.loads(out)[0]["EROICA_BOOTSTRAP"], "127.0.0.1:1")
+            self.assertEqual("no findings are shown" in err, bool(users), err)
+
+    def test_a_watcher_that_cannot_work_does_not_stop_the_job(self):
+        """No file may grow, as on a full disk."""
+        source = ("import sys\n"
+                  "print('ran', flush=True)\n"
+                  "sys.stdin.read()\n"
+                  "sys.exit(7)\n")
+        def no_room():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+        done = subprocess.run([PROGRAM, "run", "-o", self.recording, "--", sys.executable, "-c", source],
+                              env=self.environment(), cwd=self.folder, capture_output=True, text=True,
+                              input="", timeout=DEADLINE_S, preexec_fn=no_room)
+        self.assertEqual((done.returncode, done.stdout), (7, "ran\n"), done.stderr)
+        self.assertRegex(done.stderr, "(?m)^eroica: ")
+
+    def test_a_wrong_command_line_is_refused(self):
+        for options in (["--nonsense"], ["--level", "9"], ["--kafka", "b:9092", "-o", "x"]):
+            code, out, _ = self.run_job("echo", "ran", options=options)
+            self.assertEqual((code, out), (2, b""), options)
 
     def test_the_job_goes_on_without_the_watcher(self):
         process = self.start("sh", "-c", "echo $$; read line; echo $line; exit 5", stdin=subprocess.PIPE)

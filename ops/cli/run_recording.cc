@@ -16,10 +16,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string Absolute(const std::string& folder) {
-  fs::path path = fs::absolute(folder).lexically_normal();
+absl::StatusOr<std::string> Absolute(const std::string& folder) {
+  std::error_code error;  // of a working folder that was removed
+  fs::path path = fs::absolute(folder, error).lexically_normal();
+  if (error) return absl::NotFoundError("no working folder: " + error.message());
   if (!path.has_filename()) path = path.parent_path();
   return path.string();
+}
+
+bool IsEmptyFolder(const std::string& path) {
+  std::error_code error;
+  return fs::is_directory(path, error) && fs::is_empty(path, error) && !error;
 }
 
 absl::Status CannotMake(const std::string& path, const std::error_code& error) {
@@ -49,36 +56,20 @@ bool HasState(const std::string& path) {
 absl::StatusOr<RunRecording> RunRecording::Claim(const std::string& wanted,
                                                  const std::string& default_name) {
   constexpr int kMostAtOnce = 1'000;
-  if (wanted.empty()) {
-    for (int number = 1; number <= kMostAtOnce; ++number) {
-      const std::string path =
-          Absolute(number == 1 ? default_name : fmt::format("{}-{}", default_name, number));
-      if (HasState(path)) continue;
-      const absl::StatusOr<bool> made = MakeFolder(path);
-      if (!made.ok()) return made.status();
-      if (*made) return RunRecording(path, true);
-    }
-    return absl::FailedPreconditionError(
-        fmt::format("{} and all its numbers are taken: name a folder with -o", default_name));
+  const absl::StatusOr<std::string> name = Absolute(wanted.empty() ? default_name : wanted);
+  if (!name.ok()) return name.status();
+  for (int number = 1; number <= kMostAtOnce; ++number) {
+    const std::string path = number == 1 ? *name : fmt::format("{}-{}", *name, number);
+    if (HasState(path)) continue;
+    const absl::StatusOr<bool> made = MakeFolder(path);
+    std::error_code error;
+    if (!made.ok() && !fs::exists(fs::symlink_status(path, error))) return made.status();
+    const bool is_another = !wanted.empty() && number > 1;
+    if (made.ok() && *made) return RunRecording(path, true, is_another);
+    if (!wanted.empty() && IsEmptyFolder(path)) return RunRecording(path, false, is_another);
   }
-  const std::string path = Absolute(wanted);
-  if (HasState(path)) {
-    return absl::FailedPreconditionError(fmt::format(
-        "{}.state belongs to an earlier recording: give another folder with -o, or delete it",
-        path));
-  }
-  const absl::StatusOr<bool> made = MakeFolder(path);
-  if (!made.ok()) return made.status();
-  if (*made) return RunRecording(path, true);
-  std::error_code error;
-  const bool empty = fs::is_directory(path, error) && fs::is_empty(path, error) && !error;
-  if (!empty) {
-    return absl::FailedPreconditionError(
-        fmt::format("{} is not empty, and two jobs in one recording would be mixed: give another "
-                    "folder with -o, or delete it",
-                    path));
-  }
-  return RunRecording(path, false);
+  return absl::FailedPreconditionError(
+      fmt::format("{} and all its numbers are taken: name another folder with -o", *name));
 }
 
 absl::Status RunRecording::Prepare(const NodeConfig& config) const {

@@ -41,12 +41,23 @@ absl::Status CheckIsOurs(const std::string& folder) {
 
 }  // namespace
 
+std::vector<std::string> ExchangeParents() {
+  constexpr const char* kSharedMemory = "/dev/shm";
+  const std::array<const char*, 4> places = {std::getenv("XDG_RUNTIME_DIR"), kSharedMemory,
+                                             std::getenv("TMPDIR"), "/tmp"};
+  std::vector<std::string> usable;
+  for (const char* place : places) {
+    if (place != nullptr && *place == '/' && ::access(place, W_OK | X_OK) == 0)
+      usable.emplace_back(place);
+  }
+  if (usable.empty()) usable.emplace_back(kSharedMemory);
+  return usable;
+}
+
 std::string DefaultExchangeFolder(const std::string& job) {
-  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  const bool usable = runtime != nullptr && *runtime == '/' && ::access(runtime, W_OK) == 0;
   // The job's name may hold anything: its hash is the folder's name.
   const uint64_t hash = HashFunction(FunctionClass::kPython, job, FunctionId{0}).value;
-  return fmt::format("{}/eroica-{}-{:016x}", usable ? runtime : "/dev/shm", ::geteuid(), hash);
+  return fmt::format("{}/eroica-{}-{:016x}", ExchangeParents()[0], ::geteuid(), hash);
 }
 
 absl::StatusOr<RankClaim> RankClaim::Take(const std::string& folder, uint32_t rank) {

@@ -8,11 +8,15 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace eroica {
 
-// Of all ranks of a job on this host that were given none: below the user's runtime folder, else
-// below the shared memory's, readable by this user only.
+// Where exchange folders lie by default, the best place first: those of $XDG_RUNTIME_DIR, /dev/shm,
+// $TMPDIR and /tmp that can be written; /dev/shm where none can.
+std::vector<std::string> ExchangeParents();
+// Of all ranks of a job on this host that were given none: below the best place, readable by this
+// user only.
 std::string DefaultExchangeFolder(const std::string& job);
 
 class RankClaim {
