@@ -155,6 +155,28 @@ if __name__ == "__main__":
     main()
 """
 
+COMPILED = """
+import inspect, pickle, torch, torch._dynamo.testing, torch.distributed as dist
+dist.init_process_group("gloo")
+model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU())
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+graphs = torch._dynamo.testing.CompileCounter()
+@torch.compile(backend=graphs, fullgraph=True)
+def loss_of(x):
+    y = model(x).sum()
+    dist.all_reduce(y)
+    return y * 2
+for x in torch.utils.data.DataLoader(torch.ones(8, 4), batch_size=2):
+    loss_of(x)
+    model(x).sum().backward()  # the step's first call that is not compiled
+    optimizer.step()
+print(graphs.frame_count, graphs.op_count)
+for function in (dist.all_reduce, torch.save, torch.load, torch.autograd.backward):
+    assert inspect.isfunction(function) and pickle.loads(pickle.dumps(function)) is function
+    print(function.__module__, function.__qualname__, inspect.signature(function))
+dist.destroy_process_group()
+"""
+
 
 def has_group_hooks(python):
     script = "import torch.distributed as d; d.ProcessGroup.register_post_hook"
@@ -353,6 +375,27 @@ class RealTorchTest(unittest.TestCase):
                 runs = list(pool.map(rank_run, range(world)))
             for rank, run in enumerate(runs):
                 self.check_rank(run, rank, world, has_group_hooks(python))
+
+    def test_a_compiled_step_is_one_graph_as_without_eroica(self):
+        python = torch_interpreter.find()
+        if python is None:
+            self.skipTest("no interpreter with PyTorch; EROICA_TEST_TORCH_PYTHON names one")
+        path = os.pathsep.join((interpreters.ZERO_CODE, interpreters.PRODUCER, interpreters.HERE))
+        seen = []
+        for changes in ({}, {"EROICA_DISABLE": "1"}):
+            run = interpreters.run(
+                python,
+                COMPILED,
+                epilogue=False,
+                timeout=300,
+                MASTER_PORT=torch_interpreter.free_port(),
+                MASTER_ADDR="127.0.0.1",
+                PYTHONPATH=path,
+                **changes,
+            )
+            self.assertEqual(run.status, 0, run.err)
+            seen.append(run.out)
+        self.assertEqual(seen[0], seen[1])
 
     def check_rank(self, run, rank, world, hooks):
         self.assertEqual(run.status, 0, run.err)
