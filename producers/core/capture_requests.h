@@ -1,7 +1,7 @@
 // Between what is asked of the job and what the emitter does: takes in requests for this job, stops
 // the core when it is switched off, and asks for a capture window of all ranks when this one has
-// become slow or is blocked. Of all ranks together at most one request a cool-down: whoever has
-// seen one is quiet.
+// become slow or stops again and again (StepDetector). Of all ranks together at most one request a
+// cool-down: whoever has seen one is quiet.
 // Owner: the emitter's thread.
 #pragma once
 

@@ -63,7 +63,7 @@ class CaptureRequestsTest : public ::testing::Test {
 };
 
 TEST_F(CaptureRequestsTest, ARankThatBecomesSlowAsksOnceForStepsThatAreStillToCome) {
-  Train(101, kNsPerSecond / 10);
+  Train(301, kNsPerSecond / 10);
   Tick();
   EXPECT_THAT(transport_.requested, IsEmpty());
   Train(60, kNsPerSecond / 5);
@@ -85,7 +85,7 @@ TEST_F(CaptureRequestsTest, WhoHasHeardOfARequestIsQuiet) {
                           .first_step = 500,
                           .last_step = 600,
                           .requester = "rank 1"}};
-  Train(101, kNsPerSecond / 10);
+  Train(301, kNsPerSecond / 10);
   Tick();
   Train(60, kNsPerSecond / 5);
   Tick();

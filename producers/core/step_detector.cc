@@ -1,6 +1,8 @@
 #include "producers/core/step_detector.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 
 namespace eroica {
 
@@ -92,20 +94,51 @@ int64_t StepDetector::mean_step_ns() const {
                                     : duration_sum_ns_ / static_cast<int64_t>(durations_.size());
 }
 
+double StepDetector::StandardError(int64_t mean_ns) const {
+  double squares = 0;
+  for (const int64_t duration_ns : durations_) {
+    const auto off = static_cast<double>(duration_ns - mean_ns);
+    squares += off * off;
+  }
+  return std::sqrt(squares) / static_cast<double>(durations_.size());
+}
+
+bool StepDetector::HasBecomeSlow(int64_t mean_ns) const {
+  if (durations_.size() < kRecent || means_.size() <= kLeastMeans) return false;
+  // The newest mean is partly of the steps that are asked about.
+  std::vector<int64_t> means(means_.begin(), means_.end() - 1);
+  const auto middle = means.begin() + static_cast<std::ptrdiff_t>(means.size() / 2);
+  std::nth_element(means.begin(), middle, means.end());
+  const int64_t typical_ns = *middle;
+  int64_t deviation_ns = 0;
+  for (const int64_t mean : means)
+    deviation_ns = std::max(deviation_ns, std::abs(mean - typical_ns));
+  const auto excess_ns = static_cast<double>(mean_ns - typical_ns);
+  return excess_ns > (kSlow - 1) * static_cast<double>(typical_ns) &&
+         excess_ns > kDeviations * static_cast<double>(deviation_ns) &&
+         excess_ns > kErrors * StandardError(mean_ns);
+}
+
+bool StepDetector::StopsAgain(int64_t mean_ns, int64_t now_ns) {
+  const int64_t silent_ns = now_ns - last_event_ns_;
+  const bool stops = static_cast<double>(silent_ns) > kBlocked * static_cast<double>(mean_ns) &&
+                     silent_ns > kLeastBlockedNs;
+  if (!stops || stop_began_ns_ == last_event_ns_) return false;
+  constexpr auto kSteps = static_cast<int64_t>(kRecent * kLookBack);
+  const bool again = stop_step_ && step_ - *stop_step_ <= kSteps;
+  stop_began_ns_ = last_event_ns_;
+  stop_step_ = step_;
+  return again;
+}
+
 Degradation StepDetector::Check(int64_t now_ns) {
-  if (last_alarm_ns_ && now_ns - *last_alarm_ns_ < kCoolDownNs) return Degradation::kNone;
   const int64_t mean_ns = mean_step_ns();
   if (mean_ns == 0 || paused_ || evaluating_) return Degradation::kNone;
-  Degradation found = Degradation::kNone;
-  const double silent_ns = static_cast<double>(now_ns - last_event_ns_);
-  if (silent_ns > kBlocked * static_cast<double>(mean_ns) &&
-      now_ns - last_event_ns_ > kLeastBlockedNs) {
-    found = Degradation::kBlocked;
-  } else if (durations_.size() == kRecent && !means_.empty()) {
-    const int64_t shortest_ns = *std::min_element(means_.begin(), means_.end());
-    if (static_cast<double>(mean_ns) > kSlow * static_cast<double>(shortest_ns))
-      found = Degradation::kSlow;
-  }
+  const bool stops_again = StopsAgain(mean_ns, now_ns);
+  if (last_alarm_ns_ && now_ns - *last_alarm_ns_ < kCoolDownNs) return Degradation::kNone;
+  const Degradation found = stops_again              ? Degradation::kBlocked
+                            : HasBecomeSlow(mean_ns) ? Degradation::kSlow
+                                                     : Degradation::kNone;
   if (found != Degradation::kNone) last_alarm_ns_ = now_ns;
   return found;
 }

@@ -12,9 +12,13 @@
 // A loop that has no data loader steps from O to O. Where the script counts its own steps (Step),
 // the detector only watches how long they take.
 //
-// Besides, it says when the rank has become slow (mean of the last 50 steps above 1.05 times the
-// shortest recent mean of 50; the paper's single shortest step would make noise an alarm) or is
-// blocked (no event for five mean steps); then it keeps quiet for a while.
+// Besides, it says when the rank has become slow: the mean of the last 50 steps is above 1.05 times
+// the median of the means of 50 before, and above it by more than noise has made (three times the
+// largest deviation of those means, four standard errors of the steps' own spread). The
+// paper's single shortest step would make noise an alarm. And when it stops again and again: no
+// event for five mean steps, the second time within a thousand steps. One stop is no reason for a
+// capture window, which begins with the next step and cannot see it. Then it keeps quiet for a
+// while.
 //
 // Pure: takes the time as an argument. Owner: one thread at a time.
 #pragma once
@@ -38,8 +42,11 @@ class StepDetector {
   static constexpr size_t kRelearn = 200;
   static constexpr size_t kRecent = 50;
   static constexpr double kSlow = 1.05;
+  static constexpr double kDeviations = 3;
+  static constexpr double kErrors = 4;
   static constexpr double kBlocked = 5;
-  static constexpr size_t kLookBack = 20;  // recent means that "recent shortest" reaches back over
+  static constexpr size_t kLeastMeans = 5;  // before that nobody knows the noise
+  static constexpr size_t kLookBack = 20;   // means that are compared with
   // shorter stops are not worth a capture
   static constexpr int64_t kLeastBlockedNs = 2'000'000'000;
   static constexpr int64_t kCoolDownNs = int64_t{600} * 1'000'000'000;
@@ -76,6 +83,9 @@ class StepDetector {
   void BeginStep(int64_t time_ns, std::vector<Mark>* marks);
   void EndRun();
   void NoteDuration(int64_t duration_ns);
+  bool HasBecomeSlow(int64_t mean_ns) const;
+  double StandardError(int64_t mean_ns) const;  // of the mean of the last kRecent steps
+  bool StopsAgain(int64_t mean_ns, int64_t now_ns);
 
   bool explicit_ = false;
   bool has_dataloader_ = false;
@@ -95,6 +105,8 @@ class StepDetector {
   int64_t duration_sum_ns_ = 0;
   std::deque<int64_t> means_;  // one every kRecent steps
   size_t steps_since_mean_ = 0;
+  int64_t stop_began_ns_ = 0;         // of the stop that was seen last
+  std::optional<int64_t> stop_step_;  // that it was in
   std::optional<int64_t> last_alarm_ns_;
 };
 

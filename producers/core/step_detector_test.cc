@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -134,11 +135,11 @@ TEST_F(StepDetectorTest, ALoopThatIsOnlyCountedHasNoLastStep) {
 }
 
 TEST_F(StepDetectorTest, SaysOnceThatTheRankHasBecomeSlow) {
-  Train(detector_, &now_ns_, 101, 100 * kNsPerMs);
+  Train(detector_, &now_ns_, 301, 100 * kNsPerMs);
   EXPECT_EQ(detector_.Check(now_ns_), Degradation::kNone);
-  Train(detector_, &now_ns_, 50, 104 * kNsPerMs);
+  Train(detector_, &now_ns_, 40, 104 * kNsPerMs);
   EXPECT_EQ(detector_.Check(now_ns_), Degradation::kNone);
-  Train(detector_, &now_ns_, 51, 107 * kNsPerMs);
+  Train(detector_, &now_ns_, 51, 109 * kNsPerMs);
   EXPECT_EQ(detector_.Check(now_ns_), Degradation::kSlow);
   EXPECT_EQ(detector_.Check(now_ns_), Degradation::kNone);  // cool-down
   now_ns_ += StepDetector::kCoolDownNs;
@@ -146,19 +147,51 @@ TEST_F(StepDetectorTest, SaysOnceThatTheRankHasBecomeSlow) {
 }
 
 TEST_F(StepDetectorTest, ASingleFastStepMakesNoAlarm) {
-  Train(detector_, &now_ns_, 101, 100 * kNsPerMs);
+  Train(detector_, &now_ns_, 301, 100 * kNsPerMs);
   Train(detector_, &now_ns_, 1, 20 * kNsPerMs);
   Train(detector_, &now_ns_, 100, 100 * kNsPerMs);
   EXPECT_EQ(detector_.Check(now_ns_), Degradation::kNone);
 }
 
-TEST_F(StepDetectorTest, SaysThatTheRankIsBlockedButNotInACheckpoint) {
+// Steps of a host that others use as well, and of batches of many lengths: their noise is no news.
+TEST_F(StepDetectorTest, NoiseOfAHealthyJobMakesNoAlarm) {
+  for (const uint32_t seed : {1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u}) {
+    StepDetector detector;
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<double> of_a_step(0.8, 1.6);
+    std::uniform_real_distribution<double> of_a_while(0.9, 1.1);
+    double host = 1;
+    int64_t now_ns = kNsPerSecond;
+    for (int step = 0; step < 5'000; ++step) {
+      if (step % 70 == 0) host = of_a_while(random);
+      const double ms = 50 * host * of_a_step(random);
+      Train(detector, &now_ns, 1, static_cast<int64_t>(ms * static_cast<double>(kNsPerMs)));
+      ASSERT_EQ(detector.Check(now_ns), Degradation::kNone) << "seed " << seed << " step " << step;
+    }
+    Train(detector, &now_ns, 50, 150 * kNsPerMs);
+    EXPECT_EQ(detector.Check(now_ns), Degradation::kSlow) << "seed " << seed;
+  }
+}
+
+TEST_F(StepDetectorTest, SaysThatTheRankStopsAgainButNotInACheckpoint) {
   Train(detector_, &now_ns_, 30, 1'000 * kNsPerMs);
   EXPECT_EQ(detector_.Check(now_ns_ + 3'000 * kNsPerMs), Degradation::kNone);
   detector_.SetPaused(true);
   EXPECT_EQ(detector_.Check(now_ns_ + 9'000 * kNsPerMs), Degradation::kNone);
   detector_.SetPaused(false);
+  for (const int64_t silent_ms : {9'000, 10'000, 60'000})
+    EXPECT_EQ(detector_.Check(now_ns_ + silent_ms * kNsPerMs), Degradation::kNone) << "once";
+  now_ns_ += 60 * kNsPerSecond;
+  Train(detector_, &now_ns_, 900, 1'000 * kNsPerMs);
   EXPECT_EQ(detector_.Check(now_ns_ + 9'000 * kNsPerMs), Degradation::kBlocked);
+}
+
+TEST_F(StepDetectorTest, StopsThatAreFarApartAreNoReason) {
+  for (int stop = 0; stop < 3; ++stop) {
+    Train(detector_, &now_ns_, 1'100, 1'000 * kNsPerMs);
+    now_ns_ += 60 * kNsPerSecond;
+    EXPECT_EQ(detector_.Check(now_ns_), Degradation::kNone);
+  }
 }
 
 TEST_F(StepDetectorTest, ACheckpointsStepIsNotMeasured) {

@@ -108,8 +108,9 @@ void FullTrace::Pop() {
     --too_deep_;
   } else if (!open_.empty()) {
     const Frame& frame = open_.back();
-    if (!frame.left_out)
-      eroica_interval(frame.start_ns, eroica_now_ns(), frame.function, FullTraceLane());
+    const int64_t now_ns = frame.left_out ? 0 : eroica_now_ns();
+    if (!frame.left_out && pace_.Keeps(frame.start_ns, now_ns, eroica_room()))
+      eroica_interval(frame.start_ns, now_ns, frame.function, FullTraceLane());
     open_.pop_back();
   }
 }

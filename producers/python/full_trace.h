@@ -1,9 +1,9 @@
-// Every call and return of the training thread as nested intervals, while a capture window wants
-// them: a C profile function (PyEval_SetProfile). It takes itself off at the first event after the
-// window; a profiler of somebody else is neither replaced nor removed, which is said once on
-// standard error. Names as PyTorch's profiler writes them: "train.py(73): layer", "<built-in
-// function sleep>". Owner: the training thread, with the GIL, for all but Pause and installed. One
-// instance a process.
+// The calls and returns of the training thread as nested intervals, while a capture window wants
+// them: all that come, in bounds (trace_pace.h). A C profile function (PyEval_SetProfile). It takes
+// itself off at the first event after the window; a profiler of somebody else is neither replaced
+// nor removed, which is said once on standard error. Names as PyTorch's profiler writes them:
+// "train.py(73): layer", "<built-in function sleep>". Owner: the training thread, with the GIL, for
+// all but Pause and installed. One instance a process.
 #pragma once
 
 #include <atomic>
@@ -14,6 +14,7 @@
 
 #include "producers/python/stack_functions.h"
 #include "producers/python/stack_walker.h"
+#include "producers/python/trace_pace.h"
 
 namespace eroica {
 
@@ -54,6 +55,7 @@ class FullTrace {
   StackWalker walker_;
   StackFunctions functions_;
   std::unordered_map<uint64_t, uint32_t> built_ins_;  // by definition, type of self and caller
+  TracePace pace_;
   std::vector<Frame> open_;
   size_t too_deep_ = 0;  // frames beyond kDeepest that are open
   std::atomic<bool> installed_ = false;
