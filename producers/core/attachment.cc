@@ -144,7 +144,10 @@ bool Attachment::Start(const EroicaAttachOptions& options) {
   thread_ = std::make_unique<EmitterThread>(std::move(parts));
   RegisterHandlers();
   state_.store(owned_.get(), std::memory_order_release);
-  thread_->Start();
+  if (absl::Status status = thread_->Start(); !status.ok()) {
+    thread_.reset();
+    return TurnOff(std::string(status.message()), true);
+  }
   return true;
 }
 
@@ -182,11 +185,11 @@ void Attachment::Detach(milliseconds timeout) {
   } else {
     thread_.reset();
   }
+  // A thousandth changes nothing of what is found; findings count what their windows lack.
   const uint64_t lost = owned_->losses.total();
-  if (was_on && lost > 0) {
-    Say(fmt::format("rank {}: {} of {} events were lost", rank_, lost,
-                    owned_->events_taken.load(std::memory_order_relaxed) + lost));
-  }
+  const uint64_t all = owned_->events_taken.load(std::memory_order_relaxed) + lost;
+  if (was_on && lost > all / 1'000)
+    Say(fmt::format("rank {}: {} of {} events were lost", rank_, lost, all));
   if (was_on) TurnOff("detached", false);
 }
 

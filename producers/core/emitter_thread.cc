@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <ctime>
+#include <exception>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "producers/core/background_thread.h"
@@ -50,14 +52,20 @@ uint64_t ThreadCpuNs() {
 
 EmitterThread::EmitterThread(Parts parts) : parts_(std::move(parts)) {}
 
-void EmitterThread::Start() {
+absl::Status EmitterThread::Start() {
   // The new thread inherits the mask: no handler of the host runs on it, not even once.
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { Run(); });
+  absl::Status status;
+  try {
+    thread_ = std::thread([this] { Run(); });
+  } catch (const std::exception& error) {  // a limit of threads, or no memory for a stack
+    status = absl::ResourceExhaustedError(std::string("cannot start a thread: ") + error.what());
+  }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return status;
 }
 
 bool EmitterThread::Stop(milliseconds timeout) {

@@ -34,7 +34,8 @@ class EmitterThread {
   };
   explicit EmitterThread(Parts parts);
 
-  void Start();
+  // kResourceExhausted: the process can have no further thread.
+  absl::Status Start();
   // The last batch is sent and the transport closed; false: not within the timeout, and the thread
   // is left to itself. Any thread, once.
   bool Stop(std::chrono::milliseconds timeout);

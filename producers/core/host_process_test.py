@@ -120,6 +120,13 @@ class HostProcess(unittest.TestCase):
         statistics = self.statistics(out)
         self.assertGreaterEqual(statistics["taken"] + statistics["lost"], 200_000)
 
+    def test_a_loss_is_said_where_it_matters(self):
+        """A healthy job's last word is no worry over a thousandth."""
+        for count, wanted in (("1", r"^$"), ("100", r"^eroica: rank 0: 100 of \d+ events were lost\n$")):
+            code, _, err = self.run_host("losing", count)
+            self.assertEqual(code, 0)
+            self.assertRegex(err, wanted)
+
     def test_more_threads_than_rings(self):
         code, out, _ = self.run_host("threads")
         self.assertEqual(code, 0)
@@ -164,6 +171,56 @@ class HostProcess(unittest.TestCase):
         self.assertEqual(process.returncode, 0, err)
         self.assertGreater(self.statistics(out)["lost"], 0)
         self.assertIn("losing events", err)
+
+    def exported(self):
+        symbols = subprocess.run(["nm", "-D", "--defined-only", CORE], check=True, capture_output=True, text=True).stdout
+        names = [line.split()[-1].partition("@")[0] for line in symbols.splitlines()]
+        return sorted(name.removeprefix("eroica_") for name in names if name.startswith("eroica_"))
+
+    def test_no_value_that_a_call_is_handed_hurts_the_process(self):
+        for seed in range(1, 6):
+            with self.subTest(seed):
+                code, out, err = self.run_host("hostile", str(seed), EROICA_RANK="0",
+                                               EROICA_EXCHANGE=os.path.join(self.folder, f"exchange-{seed}"))
+                self.assertEqual(code, 0, err)
+                calls = next(line for line in out.splitlines() if line.startswith("calls "))
+                self.assertEqual(calls.split()[1:], self.exported(), "every call that the library exports")
+                self.assertLessEqual(len(err.splitlines()), 1, err)  # what was lost
+        counters = self.drained()
+        self.assertEqual(counters["dead_lettered"], 0)
+        self.assertGreater(counters["processed"], 0)
+
+    def test_no_value_hurts_a_process_in_which_eroica_is_off(self):
+        for how, variables in (("off", {"EROICA_DISABLE": "1"}), ("detached", {}), ("forked", {})):
+            code, _, err = self.run_host("hostile_when_off", how, **variables)
+            self.assertEqual(code, 0, (how, err))
+
+    def test_a_process_that_can_have_no_further_thread(self):
+        """A limit of threads, which a container has: training goes on, with its signals."""
+        os.chmod(self.folder, 0o777)
+        for root, folders, files in os.walk(self.recording):
+            for name in folders + files:
+                os.chmod(os.path.join(root, name), 0o777)
+        os.chmod(self.recording, 0o777)
+        folder = os.path.join(self.folder, "readable")  # by a user without privileges
+        os.mkdir(folder, 0o777)
+        core = shutil.copy(CORE, folder)
+        host = shutil.copy(HOST, folder)
+        os.chmod(core, 0o755)
+        os.chmod(host, 0o755)
+        source = ("import ctypes, json, os, pkgutil, random, resource, runpy, signal, sys, threading, time\n"
+                  "ctypes.CDLL(sys.argv[1])\n"
+                  "if os.getuid() == 0: os.setuid(65534)\n"
+                  "resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))\n"
+                  "sys.argv[:] = [sys.argv[2], sys.argv[1], sys.argv[3]]\n"
+                  "runpy.run_path(sys.argv[0], run_name='__main__')\n")
+        command = [sys.executable, "-c", source, core, host, "threadless"]
+        done = subprocess.run(command, env=self.environment(), capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("ready False cannot start a thread", done.stdout)
+        self.assertIn("masked []", done.stdout)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn("Training goes on", done.stderr)
 
     def test_a_preloaded_allocator(self):
         for name in ("libjemalloc.so.2", "libtcmalloc_minimal.so.4"):

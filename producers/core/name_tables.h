@@ -26,6 +26,10 @@ class NameTables {
 
   NameTables();
 
+  // The one for all functions of a class that have no number of their own.
+  static uint32_t OtherFunctions(FunctionClass function_class) {
+    return static_cast<uint32_t>(function_class);
+  }
   // A parent that is no number is taken for none; a stack deeper than the codec takes loses its
   // callers.
   // Where the table is full: the one for all other functions of the class, and *full is set.
@@ -52,10 +56,6 @@ class NameTables {
       return key.name ^ key.parent * 0x9E3779B97F4A7C15u;
     }
   };
-
-  uint32_t OtherFunctions(FunctionClass function_class) const {
-    return static_cast<uint32_t>(function_class);
-  }
 
   mutable Mutex mutex_;
   std::deque<FunctionDef> functions_ EROICA_GUARDED_BY(mutex_);

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -39,6 +40,17 @@ FunctionClass ClassOf(int number) {
 
 const char* OrEmpty(const char* text) { return text == nullptr ? "" : text; }
 
+// What may allocate or lock may throw (no memory, no further thread), and no exception may reach
+// the host process: its language may know none.
+template <typename Result, typename Call>
+Result Guarded(Result otherwise, Call call) noexcept {
+  try {
+    return call();
+  } catch (...) {
+    return otherwise;
+  }
+}
+
 }  // namespace
 
 extern "C" {
@@ -46,11 +58,15 @@ extern "C" {
 bool eroica_attach(const EroicaAttachOptions* options) {
   constexpr EroicaAttachOptions kNothingKnown{
       .component = "", .rank = -1, .world_size = -1, .role = nullptr, .device = -1};
-  return Attachment::OfProcess().Attach(options == nullptr ? kNothingKnown : *options);
+  const EroicaAttachOptions& known = options == nullptr ? kNothingKnown : *options;
+  return Guarded(false, [&known] { return Attachment::OfProcess().Attach(known); });
 }
 
 void eroica_detach(uint32_t timeout_ms) {
-  Attachment::OfProcess().Detach(std::chrono::milliseconds(timeout_ms));
+  Guarded(false, [timeout_ms] {
+    Attachment::OfProcess().Detach(std::chrono::milliseconds(timeout_ms));
+    return true;
+  });
 }
 
 bool eroica_enabled(void) { return Attachment::state() != nullptr; }
@@ -108,9 +124,12 @@ uint32_t eroica_function(const char* name, int function_class, int wait, uint32_
   if (state == nullptr) return 0;
   bool full = false;
   const bool known_wait = wait >= 0 && wait < kWaitKindCount;
-  const uint32_t number = state->names.Function(
-      OrEmpty(name), ClassOf(function_class),
-      known_wait ? static_cast<WaitKind>(wait) : WaitKind::kNone, parent, &full);
+  const FunctionClass known_class = ClassOf(function_class);
+  const uint32_t number = Guarded(NameTables::OtherFunctions(known_class), [&] {
+    return state->names.Function(OrEmpty(name), known_class,
+                                 known_wait ? static_cast<WaitKind>(wait) : WaitKind::kNone, parent,
+                                 &full);
+  });
   if (full) state->losses.Add(EventKind::kInterval, DropReason::kTooManyFunctions);
   return number;
 }
@@ -119,17 +138,21 @@ uint8_t eroica_lane(const char* name, int lane_kind) {
   CoreState* const state = Attachment::state();
   if (state == nullptr) return 0;
   const bool known = lane_kind >= 0 && lane_kind < kLaneKindCount;
-  return state->names.LaneOf(OrEmpty(name),
-                             known ? static_cast<LaneKind>(lane_kind) : LaneKind::kHostThread);
+  return Guarded(uint8_t{0}, [&] {
+    return state->names.LaneOf(OrEmpty(name),
+                               known ? static_cast<LaneKind>(lane_kind) : LaneKind::kHostThread);
+  });
 }
 
 uint16_t eroica_communicator(uint64_t id, const char* name, const char* description, uint32_t size,
                              const uint32_t* ranks) {
   CoreState* const state = Attachment::state();
   if (state == nullptr || size > CodecLimits::kRanks) return NameTables::kNoCommunicator;
-  Communicator communicator{CommId{id}, OrEmpty(name), OrEmpty(description), size, {}};
-  if (ranks != nullptr) communicator.ranks.assign(ranks, ranks + size);
-  return state->names.CommunicatorOf(communicator);
+  return Guarded(NameTables::kNoCommunicator, [&] {
+    Communicator communicator{CommId{id}, OrEmpty(name), OrEmpty(description), size, {}};
+    if (ranks != nullptr) communicator.ranks.assign(ranks, ranks + size);
+    return state->names.CommunicatorOf(communicator);
+  });
 }
 
 uint32_t eroica_room(void) {
@@ -150,6 +173,9 @@ void eroica_interval(int64_t start_ns, int64_t end_ns, uint32_t function, uint8_
 void eroica_mark(int64_t time_ns, int mark_kind, int64_t id) {
   CoreState* const state = Attachment::state();
   if (state == nullptr || mark_kind < 0 || mark_kind >= kMarkKindCount) return;
+  // Steps are made of marks: a moment that is none must not reach their detection.
+  if (time_ns <= 0 || time_ns >= CodecLimits::kMaxTimeNs)
+    return state->losses.Add(EventKind::kMark, DropReason::kMalformedEvent);
   Push(*state,
        std::array{RingSlot{
            .a = time_ns, .b = id, .e = static_cast<uint8_t>(mark_kind), .kind = SlotKind::kMark}},
@@ -238,8 +264,10 @@ void eroica_training_function(uint32_t function) {
 
 void eroica_lost(int kind, uint8_t reason, uint64_t count) {
   CoreState* const state = Attachment::state();
+  constexpr uint64_t kMostAtOnce = uint64_t{1} << 32;  // a count beyond that is broken
   if (state == nullptr || kind < 0 || kind >= kEventKindCount || !IsDropReason(reason)) return;
-  state->losses.Add(static_cast<EventKind>(kind), static_cast<DropReason>(reason), count);
+  state->losses.Add(static_cast<EventKind>(kind), static_cast<DropReason>(reason),
+                    std::min(count, kMostAtOnce));
 }
 
 int64_t eroica_step(int64_t time_ns) {
@@ -256,6 +284,7 @@ void eroica_optimizer_step(int64_t time_ns) { eroica_mark(time_ns, EROICA_OPTIMI
 
 void eroica_core_statistics(EroicaCoreStatistics* out) {
   const CoreState* const state = Attachment::state();
+  if (out == nullptr) return;
   *out = {};
   if (state == nullptr) return;
   out->events_taken = state->events_taken.load(std::memory_order_relaxed);

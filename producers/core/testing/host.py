@@ -9,6 +9,7 @@ statistics as JSON is the last line of a scenario that comes to its end.
 import ctypes
 import json
 import os
+import random
 import signal
 import sys
 import threading
@@ -16,6 +17,7 @@ import time
 
 NO_PARENT = 0xFFFFFFFF
 COUNTED = 2**64 - 1
+RING_FULL = 60  # eroica::DropReason
 STATISTICS = ("taken", "sent", "lost", "batches", "bytes", "cpu_ns", "memory")
 
 
@@ -172,8 +174,43 @@ def detached(core):
     print("enabled", core.call("enabled")(), core.call("off_reason")().decode(), flush=True)
 
 
+def losing(core, count):
+    """Steps, of whose events some were lost."""
+    steps(core, 600)
+    core.call("lost")(0, RING_FULL, ctypes.c_uint64(int(count)))
+
+
+def threadless(core):
+    """Attached already, or not: where no further thread could be had, signals still reach this one."""
+    print("masked", sorted(map(int, signal.pthread_sigmask(signal.SIG_BLOCK, []))), flush=True)
+    steps(core)
+
+
+def hostile(core, seed="1"):
+    """Every call of the C ABI with values that it is not made for, before and after what is right."""
+    import hostile_calls
+    random.seed(int(seed))
+    print("calls", " ".join(sorted(hostile_calls.CALLS)), flush=True)
+    batches = core.statistics()["batches"]
+    hostile_calls.call_all(core.library)
+    steps(core)
+    hostile_calls.call_all(core.library)
+    steps(core, 300)
+    core.wait_until(lambda s: s["batches"] > batches + 1)
+
+
+def hostile_when_off(core, how):
+    import hostile_calls
+    if how == "detached":
+        core.call("detach")(2000)
+    if how == "forked" and os.fork() != 0:
+        raise SystemExit(os.waitstatus_to_exitcode(os.wait()[1]))
+    hostile_calls.call_all(core.library)
+    core.train_step()
+
+
 SCENARIOS = {f.__name__: f for f in (steps, hard_exit, killed, forever, forks, spawned, replaced, twice, flooded, threads,
-                                     detached)}
+                                     detached, losing, threadless, hostile, hostile_when_off)}
 
 
 def main():
