@@ -1,0 +1,96 @@
+#include "schemas/file_access.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace eroica {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr mode_t kOwner = S_IRWXU;
+constexpr mode_t kGroup = S_IRWXG;
+constexpr mode_t kExecute = S_IXUSR | S_IXGRP | S_IXOTH;
+
+std::string FolderOf(const std::string& path) {
+  const std::string folder = fs::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+// What the folder's group may do with what is made in it; 0 where the folder is not shared.
+mode_t SharedRights(const std::string& folder) {
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0 || (status.st_mode & S_ISGID) == 0) return 0;
+  return status.st_mode & kGroup;
+}
+
+int CreateFile(const std::string& path, int flags) {
+  const int fd = ::open(path.c_str(), flags, S_IRUSR | S_IWUSR);
+  if (fd < 0) return fd;
+  // The umask would take from the group what the folder gives it. A file that another user has made
+  // in the meantime keeps its mode.
+  const mode_t shared = SharedRights(FolderOf(path)) & ~kExecute;
+  if (shared != 0) static_cast<void>(::fchmod(fd, S_IRUSR | S_IWUSR | shared));
+  return fd;
+}
+
+// 0 where it is a regular file.
+int ErrorOfKind(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return errno;
+  if (S_ISREG(status.st_mode)) return 0;
+  return S_ISDIR(status.st_mode) ? EISDIR : ENXIO;
+}
+
+}  // namespace
+
+int OpenFile(const std::string& path, int flags) {
+  const int quick = (flags & ~O_CREAT) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  int fd = (flags & O_EXCL) != 0 ? -1 : ::open(path.c_str(), quick);
+  if (fd < 0 && (flags & O_CREAT) != 0 && ((flags & O_EXCL) != 0 || errno == ENOENT))
+    fd = CreateFile(path, quick | O_CREAT);
+  if (fd < 0) return fd;
+  const int error = ErrorOfKind(fd);
+  if (error == 0) return fd;
+  ::close(fd);
+  errno = error;
+  return -1;
+}
+
+std::string OpenErrorText(int error) {
+  switch (error) {
+    case EISDIR: return "it is a folder, not a file";
+    case ENXIO: return "it is a pipe, a socket or a device, not a file";
+    default: return std::strerror(error);
+  }
+}
+
+std::error_code MakeFolders(const std::string& path) {
+  std::error_code error;
+  if (path.empty() || fs::is_directory(path, error)) return {};
+  const fs::path parent = fs::path(path).parent_path();
+  if (error = MakeFolders(parent.string()); error) return error;
+  if (!fs::path(path).has_filename()) return {};  // "folder/": its parent is the folder itself
+  if (::mkdir(path.c_str(), kOwner) != 0) {
+    const int failed = errno;
+    if (failed == EEXIST && fs::is_directory(path, error)) return {};
+    return {failed == EEXIST ? ENOTDIR : failed, std::generic_category()};
+  }
+  if (const mode_t shared = SharedRights(FolderOf(path)); shared != 0)
+    static_cast<void>(::chmod(path.c_str(), S_ISGID | kOwner | shared));
+  return {};
+}
+
+bool OthersMayRead(const std::string& folder) {
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0) return false;
+  const mode_t group = (status.st_mode & S_ISGID) != 0 ? 0 : kGroup;
+  return (status.st_mode & (group | S_IRWXO)) != 0;
+}
+
+}  // namespace eroica
