@@ -76,13 +76,15 @@ std::error_code MakeFolders(const std::string& path) {
   const fs::path parent = fs::path(path).parent_path();
   if (error = MakeFolders(parent.string()); error) return error;
   if (!fs::path(path).has_filename()) return {};  // "folder/": its parent is the folder itself
-  if (::mkdir(path.c_str(), kOwner) != 0) {
+  const mode_t shared = SharedRights(FolderOf(path));
+  if (::mkdir(path.c_str(), kOwner | shared) != 0) {
     const int failed = errno;
     if (failed == EEXIST && fs::is_directory(path, error)) return {};
     return {failed == EEXIST ? ENOTDIR : failed, std::generic_category()};
   }
-  if (const mode_t shared = SharedRights(FolderOf(path)); shared != 0)
-    static_cast<void>(::chmod(path.c_str(), S_ISGID | kOwner | shared));
+  // The umask has taken from the group what the folder above gives it. A service that may not set
+  // the bit (RestrictSUIDSGID=) keeps what mkdir has made of it.
+  if (shared != 0) static_cast<void>(::chmod(path.c_str(), S_ISGID | kOwner | shared));
   return {};
 }
 

@@ -1,5 +1,7 @@
 #include "stream_ops/log/log.h"
 
+#include <fmt/format.h>
+
 namespace eroica {
 
 size_t RecordBytes(const ProducerRecord& record) {
@@ -37,6 +39,17 @@ absl::StatusOr<GroupOffsets> LogAdmin::DescribeGroup(const std::string&, const s
 
 absl::StatusOr<std::map<TopicPartition, int64_t>> LogAdmin::EndOffsets(const std::string&) {
   return absl::UnimplementedError("only a consumer of this log knows where partitions end");
+}
+
+std::string CutEndText(const CutEnd& end) {
+  return fmt::format(
+      "{} of {}/{} ends within an entry, at byte {} ({} bytes of it are there): the last entry is "
+      "lost",
+      end.file, end.partition.topic, end.partition.partition, end.position, end.bytes);
+}
+
+absl::StatusOr<std::vector<CutEnd>> Log::CutEnds(const std::vector<std::string>&) {
+  return std::vector<CutEnd>();
 }
 
 absl::StatusOr<std::unique_ptr<LogProducer>> Log::NewTransactionalProducer(const std::string&) {

@@ -218,6 +218,16 @@ class LogAdmin {
   virtual absl::StatusOr<std::map<TopicPartition, int64_t>> EndOffsets(const std::string& topic);
 };
 
+// Where a partition ends within an entry, and nobody is writing it: its last record is lost.
+struct CutEnd {
+  TopicPartition partition;
+  std::string file;
+  int64_t position = 0;  // of the first byte of the entry that is cut
+  int64_t bytes = 0;     // that are left of it
+};
+// "FILE of TOPIC/PARTITION ends within an entry, at byte POSITION: the last entry is lost".
+std::string CutEndText(const CutEnd& end);
+
 class Log {
  public:
   virtual ~Log() = default;
@@ -229,6 +239,9 @@ class Log {
   virtual absl::StatusOr<std::unique_ptr<LogProducer>> NewTransactionalProducer(
       const std::string& transactional_id);
   virtual LogAdmin& admin() = 0;
+  // Of the partitions of these topics, less the topics that do not exist. A Kafka has none: it
+  // takes whole records. Before this process appends to them: a writer cuts off what it finds.
+  virtual absl::StatusOr<std::vector<CutEnd>> CutEnds(const std::vector<std::string>& topics);
 };
 
 }  // namespace eroica

@@ -13,6 +13,8 @@
 #include <memory>
 #include <utility>
 
+#include "schemas/file_access.h"
+
 namespace eroica {
 namespace {
 
@@ -44,13 +46,22 @@ absl::Status FileError(int error, std::string_view action, std::string_view path
     case ENFILE:
       return absl::FailedPreconditionError(
           what + ": raise the limit on open files (ulimit -n), or use fewer partitions");
+    case EISDIR:
+    case ENXIO:
+      return absl::FailedPreconditionError(
+          fmt::format("cannot {} {}: {}; remove it, or name another folder", action, path,
+                      OpenErrorText(error)));
+    case ELOOP:
+      return absl::FailedPreconditionError(
+          what + ": its links lead nowhere; remove them, or name another folder");
     case EINVAL: return absl::InvalidArgumentError(what);
     default: return absl::InternalError(what + ": check the disk (dmesg)");
   }
 }
 
 absl::StatusOr<File> File::Open(std::string path, int flags) {
-  const int fd = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
+  const int fd =
+      (flags & O_DIRECTORY) != 0 ? ::open(path.c_str(), flags | O_CLOEXEC) : OpenFile(path, flags);
   if (fd < 0) return FileError(errno, (flags & O_CREAT) != 0 ? "create" : "open", path);
   return File(fd, std::move(path));
 }
@@ -127,10 +138,8 @@ bool File::IsLocked() const {
 }
 
 absl::Status MakeDirectories(const std::string& path) {
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) return FileError(error.value(), "create folder", path);
-  return absl::OkStatus();
+  const std::error_code error = MakeFolders(path);
+  return error ? FileError(error.value(), "create folder", path) : absl::OkStatus();
 }
 
 absl::Status CheckDirectory(const std::string& path) {
@@ -190,6 +199,11 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
   if (!file.ok()) return file.status();
   const absl::StatusOr<int64_t> size = file->Size();
   if (!size.ok()) return size.status();
+  if (*size > kWholeFileBytesMax)
+    return absl::FailedPreconditionError(fmt::format(
+        "{} has {} bytes, more than the {} that such a file may have: restore it from a "
+        "copy, or remove it",
+        path, *size, kWholeFileBytesMax));
   std::string bytes(static_cast<size_t>(*size), '\0');
   const absl::StatusOr<size_t> count = file->ReadAt(0, bytes.size(), bytes.data());
   if (!count.ok()) return count.status();

@@ -17,7 +17,8 @@ absl::Status FileError(int error, std::string_view action, std::string_view path
 
 class File {
  public:
-  // flags: those of open(2); O_CLOEXEC is added.
+  // flags: those of open(2). As OpenFile (file_access.h): kFailedPrecondition for what is no
+  // regular file, at once; what is made is private.
   static absl::StatusOr<File> Open(std::string path, int flags);
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
@@ -44,7 +45,7 @@ class File {
   std::string path_;
 };
 
-// Makes the directory and those above it.
+// Makes the directory and those above it, as MakeFolders does.
 absl::Status MakeDirectories(const std::string& path);
 // kNotFound or kFailedPrecondition where it is none.
 absl::Status CheckDirectory(const std::string& path);
@@ -56,7 +57,9 @@ absl::StatusOr<std::vector<std::string>> ListDirectory(const std::string& path);
 absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes);
 // What writers of this file have left that died while they replaced it. Nobody may be writing it.
 absl::Status RemoveUnfinishedWrites(const std::string& path);
-// kNotFound where there is none.
+// Of a small file, such as a manifest. kNotFound where there is none; kFailedPrecondition beyond
+// kWholeFileBytesMax.
+inline constexpr int64_t kWholeFileBytesMax = int64_t{256} << 20;
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path);
 
 }  // namespace eroica

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "stream_ops/recording/cut_end.h"
 #include "stream_ops/recording/partition_writer.h"
 
 namespace eroica {
@@ -147,8 +148,7 @@ absl::StatusOr<bool> RecordedPartitionReader::Advance(SegmentReader::Step step) 
     absl::StatusOr<std::optional<int64_t>> successor = FindSuccessor(step);
     if (!successor.ok()) return successor.status();
     successor_ = *successor;
-    if (!successor_ && tail && !WriterLives())
-      CountDamage(segment_->position(), segment_->tail_end(), "a torn tail");
+    if (!successor_ && tail && !IsBeingWritten(directory_)) CountTornTail(*segment_);
     return successor_.has_value();
   }
   if (tail) {
@@ -178,10 +178,18 @@ absl::StatusOr<std::optional<int64_t>> RecordedPartitionReader::FindSuccessor(
   return behind == bases->end() ? std::nullopt : std::optional(*behind);
 }
 
-bool RecordedPartitionReader::WriterLives() const {
-  const absl::StatusOr<File> lock =
-      File::Open(fmt::format("{}/{}", directory_, kWriterLockName), O_RDONLY);
-  return lock.ok() && lock->IsLocked();
+// Whether it was reached by reading or by asking for the end: once.
+void RecordedPartitionReader::CountTornTail(const SegmentReader& segment) {
+  int64_t from = segment.position();
+  if (torn_base_ == segment.base_offset()) from = std::max(from, torn_to_);
+  torn_base_ = segment.base_offset();
+  torn_to_ = segment.tail_end();
+  if (segment_ && segment_->base_offset() == torn_base_)
+    counted_to_ = std::max(counted_to_, torn_to_);
+  if (from >= torn_to_) return;
+  corrupt_bytes_ += static_cast<uint64_t>(torn_to_ - from);
+  spdlog::warn("recording: the last entry is cut off file={} position={} bytes={} next_offset={}",
+               segment.path(), from, torn_to_ - from, segment.next_offset());
 }
 
 void RecordedPartitionReader::CountDamage(int64_t from, int64_t to, std::string_view what) {
@@ -204,16 +212,20 @@ void RecordedPartitionReader::NoteDamaged(int64_t end, std::string_view what) {
 
 absl::StatusOr<int64_t> RecordedPartitionReader::EndOffset() {
   while (true) {
+    bool is_torn = false;
     if (end_) {
-      absl::StatusOr<SegmentReader::Step> step = SegmentReader::Step::kEntry;
-      while (step.ok() && *step == SegmentReader::Step::kEntry) step = end_->Next();
+      const absl::StatusOr<SegmentReader::Step> step = WalkToEnd(directory_, &*end_);
       if (!step.ok()) return step.status();
+      is_torn = *step == SegmentReader::Step::kTail;
     }
     const absl::StatusOr<std::vector<int64_t>> bases = ListSegments(directory_);
     if (!bases.ok()) return bases.status();
     if (bases->empty()) return 0;
     missing_since_.reset();  // who knows of an end may read up to it
-    if (end_ && bases->back() <= end_->base_offset()) return end_->next_offset();
+    if (end_ && bases->back() <= end_->base_offset()) {
+      if (is_torn) CountTornTail(*end_);
+      return end_->next_offset();
+    }
     absl::StatusOr<SegmentReader> newest =
         SegmentReader::Open(directory_, bases->back(), kHopWindow);
     if (!newest.ok()) return newest.status();

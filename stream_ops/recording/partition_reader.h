@@ -42,7 +42,7 @@ class RecordedPartitionReader final : public PartitionReader {
   absl::Status TakeEntry(std::vector<ConsumerRecord>* out);
   absl::StatusOr<bool> Advance(SegmentReader::Step step);
   absl::StatusOr<std::optional<int64_t>> FindSuccessor(SegmentReader::Step step);
-  bool WriterLives() const;
+  void CountTornTail(const SegmentReader& segment);
   void CountDamage(int64_t from, int64_t to, std::string_view what);
   void NoteDamaged(int64_t end, std::string_view what);
 
@@ -60,6 +60,9 @@ class RecordedPartitionReader final : public PartitionReader {
   // last change of the partition's folder when it was listed and held no segment
   std::optional<std::chrono::nanoseconds> empty_since_;
   int64_t counted_to_ = 0;  // in this segment: damage before it has been counted
+  // The segment whose torn tail was counted last, and up to where.
+  int64_t torn_base_ = -1;
+  int64_t torn_to_ = 0;
   uint64_t corrupt_bytes_ = 0;
   std::vector<DamagedRange> damaged_;  // not asked for yet
   int64_t missing_records_ = 0;

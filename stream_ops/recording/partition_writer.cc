@@ -26,6 +26,12 @@ absl::Status LockedByOther(const std::string& directory, const std::string& lock
 
 }  // namespace
 
+bool IsBeingWritten(const std::string& directory) {
+  const absl::StatusOr<File> lock =
+      File::Open(fmt::format("{}/{}", directory, kWriterLockName), O_RDONLY);
+  return lock.ok() && lock->IsLocked();
+}
+
 absl::StatusOr<std::unique_ptr<PartitionWriter>> PartitionWriter::Open(
     std::string directory, const PartitionWriterOptions& options) {
   if (absl::Status status = MakeDirectories(directory); !status.ok()) return status;

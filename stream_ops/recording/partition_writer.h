@@ -32,6 +32,9 @@ struct PartitionWriterOptions {
 
 inline constexpr std::string_view kWriterLockName = "writer.lock";
 
+// Whether a writer of the partition lives, in this process or another.
+bool IsBeingWritten(const std::string& directory);
+
 class PartitionWriter {
  public:
   // kFailedPrecondition: someone else writes it.

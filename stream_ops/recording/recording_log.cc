@@ -14,6 +14,7 @@
 
 #include "stream_ops/log/all_partitions_consumer.h"
 #include "stream_ops/log/partitioner.h"
+#include "stream_ops/recording/cut_end.h"
 #include "stream_ops/recording/entry.h"
 #include "stream_ops/recording/file.h"
 #include "stream_ops/recording/folder_watch.h"
@@ -71,6 +72,23 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
     return std::make_unique<RecordedPartitionReader>(
         directory_.PartitionPath(partition), partition, FolderOf(partition),
         [this, partition] { WatchAppends(partition); });
+  }
+
+  absl::StatusOr<std::vector<CutEnd>> CutEnds(const std::vector<std::string>& topics) {
+    std::vector<CutEnd> ends;
+    for (const std::string& topic : topics) {
+      const absl::StatusOr<int32_t> count = PartitionCount(topic);
+      if (absl::IsNotFound(count.status())) continue;
+      if (!count.ok()) return count.status();
+      for (int32_t index = 0; index < *count; ++index) {
+        const TopicPartition partition{topic, index};
+        absl::StatusOr<std::optional<CutEnd>> end =
+            FindCutEnd(directory_.PartitionPath(partition), partition);
+        if (!end.ok()) return end.status();
+        if (*end) ends.push_back(**std::move(end));
+      }
+    }
+    return ends;
   }
 
   // What this process appends wakes those who read the partition at once; for what others append
@@ -274,6 +292,10 @@ absl::StatusOr<std::unique_ptr<LogProducer>> RecordingLog::NewProducer() {
 }
 
 LogAdmin& RecordingLog::admin() { return *store_; }
+
+absl::StatusOr<std::vector<CutEnd>> RecordingLog::CutEnds(const std::vector<std::string>& topics) {
+  return store_->CutEnds(topics);
+}
 
 absl::StatusOr<std::unique_ptr<PartitionReader>> RecordingLog::OpenPartition(
     const TopicPartition& partition) {

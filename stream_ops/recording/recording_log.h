@@ -15,6 +15,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "stream_ops/log/all_partitions_consumer.h"
 #include "stream_ops/log/log.h"
@@ -42,6 +43,7 @@ class RecordingLog final : public Log {
   absl::StatusOr<std::unique_ptr<LogConsumer>> NewConsumer(const ConsumerOptions& options) override;
   absl::StatusOr<std::unique_ptr<LogProducer>> NewProducer() override;
   LogAdmin& admin() override;
+  absl::StatusOr<std::vector<CutEnd>> CutEnds(const std::vector<std::string>& topics) override;
 
   // One partition, at the reader's own pace; from offset 0 on.
   absl::StatusOr<std::unique_ptr<PartitionReader>> OpenPartition(const TopicPartition& partition);
