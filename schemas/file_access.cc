@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -62,6 +63,23 @@ int OpenFile(const std::string& path, int flags) {
   return -1;
 }
 
+std::optional<std::string> ReadFile(const std::string& path, size_t bytes_max) {
+  const int fd = OpenFile(path, O_RDONLY);
+  if (fd < 0) return std::nullopt;
+  std::string bytes;
+  std::array<char, 4096> block;
+  ssize_t count = 0;
+  do {
+    count = ::read(fd, block.data(), block.size());
+    if (count > 0) bytes.append(block.data(), static_cast<size_t>(count));
+  } while ((count > 0 && bytes.size() <= bytes_max) || (count < 0 && errno == EINTR));
+  const int error = count < 0 ? errno : bytes.size() > bytes_max ? EFBIG : 0;
+  ::close(fd);
+  if (error == 0) return bytes;
+  errno = error;
+  return std::nullopt;
+}
+
 std::string OpenErrorText(int error) {
   switch (error) {
     case EISDIR: return "it is a folder, not a file";
@@ -70,22 +88,29 @@ std::string OpenErrorText(int error) {
   }
 }
 
-std::error_code MakeFolders(const std::string& path) {
+std::error_code MakeFolder(const std::string& path, bool* made) {
+  *made = false;
   std::error_code error;
-  if (path.empty() || fs::is_directory(path, error)) return {};
-  const fs::path parent = fs::path(path).parent_path();
-  if (error = MakeFolders(parent.string()); error) return error;
-  if (!fs::path(path).has_filename()) return {};  // "folder/": its parent is the folder itself
   const mode_t shared = SharedRights(FolderOf(path));
   if (::mkdir(path.c_str(), kOwner | shared) != 0) {
     const int failed = errno;
     if (failed == EEXIST && fs::is_directory(path, error)) return {};
     return {failed == EEXIST ? ENOTDIR : failed, std::generic_category()};
   }
+  *made = true;
   // The umask has taken from the group what the folder above gives it. A service that may not set
   // the bit (RestrictSUIDSGID=) keeps what mkdir has made of it.
   if (shared != 0) static_cast<void>(::chmod(path.c_str(), S_ISGID | kOwner | shared));
   return {};
+}
+
+std::error_code MakeFolders(const std::string& path) {
+  std::error_code error;
+  if (path.empty() || fs::is_directory(path, error)) return {};
+  if (error = MakeFolders(fs::path(path).parent_path().string()); error) return error;
+  if (!fs::path(path).has_filename()) return {};  // "folder/": its parent is the folder itself
+  bool made = false;
+  return MakeFolder(path, &made);
 }
 
 bool OthersMayRead(const std::string& folder) {

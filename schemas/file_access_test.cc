@@ -74,6 +74,18 @@ TEST_F(FileAccessTest, FoldersDevicesAndSocketsAreNoFiles) {
   ::close(server);
 }
 
+TEST_F(FileAccessTest, AFileIsReadWholeOrNotAtAll) {
+  const std::string content(10'000, 'a');
+  const int fd = OpenFile(In("file"), O_WRONLY | O_CREAT);
+  ASSERT_EQ(::write(fd, content.data(), content.size()), static_cast<ssize_t>(content.size()));
+  ::close(fd);
+  EXPECT_EQ(ReadFile(In("file"), content.size()), content);
+  EXPECT_FALSE(ReadFile(In("file"), content.size() - 1).has_value());
+  EXPECT_EQ(errno, EFBIG);
+  ASSERT_EQ(::mkfifo(In("pipe").c_str(), 0600), 0);
+  EXPECT_FALSE(ReadFile(In("pipe"), 10).has_value());
+}
+
 TEST_F(FileAccessTest, ALinkThatLeadsToItselfIsAnError) {
   ASSERT_EQ(::symlink("loop", In("loop").c_str()), 0);
   EXPECT_LT(Open(In("loop"), O_RDONLY), 0);

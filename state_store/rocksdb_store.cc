@@ -23,7 +23,9 @@
 #include <vector>
 
 #include "schemas/check.h"
+#include "schemas/file_access.h"
 #include "state_store/key_encoding.h"
+#include "state_store/rocksdb_store_files.h"
 #include "state_store/upgrade.h"
 
 namespace eroica {
@@ -104,11 +106,24 @@ absl::Status OpenError(const rocksdb::Status& status, const std::string& folder)
   return ToStatus(status, "opening", folder);
 }
 
+// RocksDB waits for whoever writes to a pipe.
+absl::Status CheckFiles(const std::string& folder) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code unknown;
+    const std::filesystem::file_status status = entry->status(unknown);
+    if (is_regular_file(status) || is_directory(status) || !exists(status)) continue;
+    return absl::FailedPreconditionError(
+        fmt::format("{} in state store {} is a pipe, a socket or a device, not a file: remove it",
+                    entry->path().filename().string(), folder));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status PrepareFolder(const std::string& folder) {
   if (folder.empty()) return absl::InvalidArgumentError("the state store needs a folder");
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
+  if (const std::error_code error = MakeFolders(folder); error) {
     return absl::PermissionDeniedError(
         fmt::format("cannot make the folder of the state store, {}: {}; choose another (--state), "
                     "or let the user that eroica runs as write there",
@@ -120,7 +135,12 @@ absl::Status PrepareFolder(const std::string& folder) {
                     "user that eroica runs as",
                     folder));
   }
-  return absl::OkStatus();
+  if (OthersMayRead(folder))
+    spdlog::warn(
+        "component=state_store others may read the folder of the state store, which holds "
+        "what jobs run: chmod 700 it folder={}",
+        folder);
+  return CheckFiles(folder);
 }
 
 absl::Status RequireStore(const std::string& folder) {
@@ -134,7 +154,7 @@ absl::Status RequireStore(const std::string& folder) {
   if (!found)
     return absl::NotFoundError(fmt::format(
         "there is no state store in {}: name the folder that a node was given", folder));
-  return absl::OkStatus();
+  return CheckFiles(folder);
 }
 
 // The memory bound: all blocks, index and filter blocks are in one cache, and the write buffers are
@@ -173,6 +193,7 @@ class NodeLogger : public rocksdb::Logger {
 
 rocksdb::DBOptions MakeDbOptions(const RocksDbStoreOptions& options, const MemoryBudget& memory) {
   rocksdb::DBOptions db;
+  db.env = PrivateEnv();
   db.create_if_missing = true;
   db.create_missing_column_families = true;
   db.paranoid_checks = true;

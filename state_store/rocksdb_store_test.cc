@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -436,6 +437,31 @@ TEST_F(RocksDbStoreTest, GoesOnByItselfOnceAFullDiskHasRoom) {
 
 TEST_F(RocksDbStoreTest, ALimitOnFileSizesIsSaidAndLosesNothing) {
   EXPECT_EXIT(std::_Exit(FillTheDisk(SmallFiles(), folder_)), ::testing::ExitedWithCode(0), "");
+}
+
+TEST_F(RocksDbStoreTest, ItsFolderAndFilesAreItsOwnersAlone) {
+  const mode_t before = ::umask(0);
+  OpenOrDie(OptionsFor(folder_ + "/inner"));
+  ::umask(before);
+  EXPECT_EQ(fs::status(folder_).permissions(), fs::perms::owner_all);
+  EXPECT_EQ(fs::status(folder_ + "/inner").permissions(), fs::perms::owner_all);
+  int files = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_ + "/inner")) {
+    ++files;
+    EXPECT_EQ(entry.status().permissions(), fs::perms::owner_read | fs::perms::owner_write)
+        << entry.path();
+  }
+  EXPECT_GT(files, 3);
+}
+
+TEST_F(RocksDbStoreTest, APipeAmongItsFilesIsAnErrorAtOnce) {
+  fs::create_directories(folder_);
+  ASSERT_EQ(::mkfifo((folder_ + "/CURRENT").c_str(), 0600), 0);
+  const auto opened = RocksDbStore::Open(OptionsFor(folder_));
+  EXPECT_TRUE(absl::IsFailedPrecondition(opened.status())) << opened.status();
+  EXPECT_THAT(std::string(opened.status().message()), HasSubstr("CURRENT"));
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      RocksDbStore::OpenReadOnly(OptionsFor(folder_), kFindingsOnly).status()));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "schemas/file_access.h"
 #include "schemas/printable_text.h"
 
 namespace eroica {
@@ -112,11 +113,10 @@ absl::StatusOr<JournalEntry> DecodeJournalEntry(std::string_view line) {
 }
 
 absl::StatusOr<std::unique_ptr<ActionJournal>> ActionJournal::Open(const std::string& path) {
-  constexpr int kFlags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC;
-  const int file = ::open(path.c_str(), kFlags, 0640);
+  const int file = OpenFile(path, O_RDWR | O_CREAT | O_APPEND);
   if (file < 0)
     return absl::InvalidArgumentError(
-        fmt::format("cannot open the journal {}: {}", path, std::strerror(errno)));
+        fmt::format("cannot open the journal {}: {}", path, OpenErrorText(errno)));
   std::unique_ptr<ActionJournal> journal(new ActionJournal(file));
   if (::flock(file, LOCK_EX | LOCK_NB) != 0)
     return absl::FailedPreconditionError(

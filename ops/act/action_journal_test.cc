@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "stream_ops/recording/scratch_directory.h"
 
@@ -94,6 +95,16 @@ TEST_F(ActionJournalTest, AJournalThatCannotBeReadIsNotGuessedAt) {
 TEST_F(ActionJournalTest, OneProcessHoldsIt) {
   const auto journal = Open();
   EXPECT_TRUE(absl::IsFailedPrecondition(ActionJournal::Open(path_).status()));
+}
+
+TEST_F(ActionJournalTest, IsItsOwnersAloneAndNoPipe) {
+  Append({Entry(Kind::kIntent, "1")});
+  struct stat status {};
+  ASSERT_EQ(::stat(path_.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600U);
+  const std::string pipe = folder_.path() + "/pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(std::string(ActionJournal::Open(pipe).status().message()), HasSubstr("pipe"));
 }
 
 }  // namespace

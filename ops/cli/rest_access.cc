@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -14,7 +15,8 @@ namespace eroica {
 namespace {
 
 absl::StatusOr<TokenTable> ReadTokens(const std::string& file) {
-  const absl::StatusOr<std::string> text = ReadTextFile(file);
+  // It is read while requests wait.
+  const absl::StatusOr<std::string> text = ReadTextFile(file, std::chrono::seconds(1));
   if (!text.ok()) return text.status();
   return TokenTable::Parse(*text, file);
 }

@@ -10,6 +10,7 @@
 #include "ops/cli/open_log.h"
 #include "ops/cli/state_folder.h"
 #include "ops/cli/topic_plan.h"
+#include "schemas/file_access.h"
 
 namespace eroica {
 namespace {
@@ -35,11 +36,10 @@ absl::Status CannotMake(const std::string& path, const std::error_code& error) {
 }
 
 // Whether it was made by this call: of two runs at the same time one makes it.
-absl::StatusOr<bool> MakeFolder(const std::string& path) {
-  std::error_code error;
-  fs::create_directories(fs::path(path).parent_path(), error);
-  if (error) return CannotMake(path, error);
-  const bool made = fs::create_directory(path, error);
+absl::StatusOr<bool> MakeRecordingFolder(const std::string& path) {
+  bool made = false;
+  std::error_code error = MakeFolders(fs::path(path).parent_path().string());
+  if (!error) error = MakeFolder(path, &made);
   if (error) return CannotMake(path, error);
   return made;
 }
@@ -61,7 +61,7 @@ absl::StatusOr<RunRecording> RunRecording::Claim(const std::string& wanted,
   for (int number = 1; number <= kMostAtOnce; ++number) {
     const std::string path = number == 1 ? *name : fmt::format("{}-{}", *name, number);
     if (HasState(path)) continue;
-    const absl::StatusOr<bool> made = MakeFolder(path);
+    const absl::StatusOr<bool> made = MakeRecordingFolder(path);
     std::error_code error;
     if (!made.ok() && !fs::exists(fs::symlink_status(path, error))) return made.status();
     const bool is_another = !wanted.empty() && number > 1;
@@ -82,7 +82,8 @@ void RunRecording::Discard(const NodeConfig& config) const {
   std::error_code error;
   fs::remove_all(StateFolder(config), error);
   fs::remove_all(path_, error);
-  if (!made_) fs::create_directory(path_, error);
+  bool made_again = false;
+  if (!made_) MakeFolder(path_, &made_again);
 }
 
 }  // namespace eroica

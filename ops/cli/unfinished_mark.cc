@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ops/config/text_file.h"
+#include "schemas/file_access.h"
 
 namespace eroica {
 namespace {
@@ -21,12 +22,14 @@ absl::StatusOr<UnfinishedMark> UnfinishedMark::Set(const std::string& folder,
                                                    const std::string& command) {
   const std::string path = PathIn(folder);
   bool is_ours = true;
-  int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  int fd = OpenFile(path, O_WRONLY | O_CREAT | O_EXCL);
   if (fd < 0 && errno == EEXIST) {
     is_ours = false;
-    fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    fd = OpenFile(path, O_WRONLY);
   }
-  if (fd < 0) return absl::ErrnoToStatus(errno, fmt::format("cannot write {}", path));
+  if (fd < 0)
+    return absl::FailedPreconditionError(
+        fmt::format("cannot write {}: {}", path, OpenErrorText(errno)));
   UnfinishedMark mark(path, fd, is_ours);
   ::flock(fd, LOCK_SH | LOCK_NB);
   if (is_ours && ::write(fd, command.data(), command.size()) < 0)
@@ -49,7 +52,7 @@ absl::Status UnfinishedMark::Remove() {
 
 std::string InterruptedWriting(const std::string& folder) {
   const std::string path = PathIn(folder);
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = OpenFile(path, O_RDONLY);
   if (fd < 0) return "";
   const bool is_being_written = ::flock(fd, LOCK_EX | LOCK_NB) != 0;
   ::close(fd);

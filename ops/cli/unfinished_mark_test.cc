@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <optional>
 
@@ -43,6 +44,14 @@ TEST(UnfinishedMark, WhoAddsToWhatWasInterruptedDoesNotMakeItWhole) {
 
 TEST(UnfinishedMark, AFolderThatIsNotThereIsAnError) {
   EXPECT_FALSE(UnfinishedMark::Set("no/such/folder", "eroica import").ok());
+}
+
+TEST(UnfinishedMark, APipeOfItsNameKeepsNobodyWaiting) {
+  const ScratchDirectory folder;
+  ASSERT_EQ(::mkfifo((folder.path() + "/unfinished").c_str(), 0600), 0);
+  EXPECT_THAT(InterruptedWriting(folder.path()), IsEmpty());
+  const absl::Status set = UnfinishedMark::Set(folder.path(), "eroica import").status();
+  EXPECT_THAT(std::string(set.message()), HasSubstr("pipe"));
 }
 
 }  // namespace

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
+#include <optional>
 #include <string_view>
 #include <utility>
+
+#include "schemas/file_access.h"
 
 extern char** environ;
 
@@ -102,14 +104,15 @@ class Reader {
   // A secret is better kept in a file: NAME_file names it. A line's end behind it is cut off.
   void Property(std::string name, std::string value, std::map<std::string, std::string>* out) {
     constexpr std::string_view kFile = "_file";
+    constexpr size_t kSecretBytesMax = size_t{1} << 20;
     if (name.ends_with(kFile)) {
-      std::ifstream file(value, std::ios::binary);
-      std::string secret((std::istreambuf_iterator<char>(file)), {});
-      if (!file)
-        return Fail(absl::NotFoundError(fmt::format("EROICA_KAFKA: cannot read {}", value)));
-      while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r')) secret.pop_back();
+      std::optional<std::string> secret = ReadFile(value, kSecretBytesMax);
+      if (!secret)
+        return Fail(absl::NotFoundError(
+            fmt::format("EROICA_KAFKA: cannot read {}: {}", value, OpenErrorText(errno))));
+      while (secret->ends_with('\n') || secret->ends_with('\r')) secret->pop_back();
       name.resize(name.size() - kFile.size());
-      value = std::move(secret);
+      value = *std::move(secret);
     }
     (*out)[std::move(name)] = std::move(value);
   }

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <map>
@@ -74,6 +76,15 @@ TEST(ProducerConfig, ASecretMayBeInAFile) {
                                           {"sasl.username", "u"}, {"sasl.password", "hunter2"}}));
   EXPECT_THAT(std::string(Read({{"EROICA_KAFKA", "a_file=no/such/file"}}).status().message()),
               HasSubstr("no/such/file"));
+}
+
+TEST(ProducerConfig, APipeKeepsNoRankWaitingForItsSecret) {
+  const std::string pipe = ::testing::TempDir() + "eroica_producer_secret_test.pipe";
+  ::unlink(pipe.c_str());
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const absl::Status status = Read({{"EROICA_KAFKA", "sasl.password_file=" + pipe}}).status();
+  ::unlink(pipe.c_str());
+  EXPECT_THAT(std::string(status.message()), AllOf(HasSubstr(pipe), HasSubstr("it is a pipe")));
 }
 
 TEST(ProducerConfig, AVariableThatNobodyKnowsIsNamed) {

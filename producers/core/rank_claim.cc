@@ -10,12 +10,13 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <system_error>
 
+#include "schemas/file_access.h"
 #include "schemas/function.h"
 
 namespace eroica {
@@ -61,14 +62,13 @@ std::string DefaultExchangeFolder(const std::string& job) {
 }
 
 absl::StatusOr<RankClaim> RankClaim::Take(const std::string& folder, uint32_t rank) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error)
+  if (const std::error_code error = MakeFolders(folder); error)
     return absl::UnavailableError(fmt::format("cannot make {}: {}", folder, error.message()));
   if (absl::Status status = CheckIsOurs(folder); !status.ok()) return status;
   const std::string path = LockPath(folder, rank);
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (file < 0) return SystemError("open", path);
+  const int file = OpenFile(path, O_RDWR | O_CREAT | O_NOFOLLOW);
+  if (file < 0)
+    return absl::UnavailableError(fmt::format("cannot open {}: {}", path, OpenErrorText(errno)));
   if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
     const int code = errno;
     std::array<char, 24> holder{};
@@ -90,9 +90,10 @@ absl::StatusOr<RankClaim> RankClaim::Take(const std::string& folder, uint32_t ra
 }
 
 bool RankClaim::IsHeldByAncestor(const std::string& folder, uint32_t rank) {
-  std::ifstream file(LockPath(folder, rank));
-  pid_t holder = 0;
-  if (!(file >> holder)) return false;
+  constexpr size_t kDigitsMost = 24;
+  const std::optional<std::string> written = ReadFile(LockPath(folder, rank), kDigitsMost);
+  const pid_t holder = written ? std::atoi(written->c_str()) : 0;
+  if (holder <= 0) return false;
   constexpr int kDeepest = 64;
   pid_t process = ::getpid();
   for (int i = 0; i < kDeepest && process > 1; ++i) {

@@ -2,6 +2,7 @@
 // lost silently, the rest still counts.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 #include <set>
@@ -388,6 +389,13 @@ TEST_F(BadInput, SinkThatFailsEndsTheImport) {
   const std::filesystem::path path = folder.path();
   EXPECT_EQ(ImportTraces({&path, 1}, {}, failing, nullptr).status().code(),
             absl::StatusCode::kResourceExhausted);
+}
+
+TEST_F(BadInput, APipeForATraceIsRefusedAtOnce) {
+  const std::filesystem::path pipe = std::filesystem::path(folder.path()) / "rank0.json";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const absl::Status status = ImportTraces({&pipe, 1}, {}, sink, nullptr).status();
+  EXPECT_NE(std::string(status.message()).find("it is a pipe"), std::string::npos) << status;
 }
 
 }  // namespace

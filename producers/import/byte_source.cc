@@ -1,6 +1,8 @@
 #include "producers/import/byte_source.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <array>
@@ -8,6 +10,8 @@
 #include <cstdio>
 #include <cstring>
 #include <vector>
+
+#include "schemas/file_access.h"
 
 namespace eroica {
 namespace {
@@ -113,18 +117,30 @@ class GzipSource final : public ByteSource {
   bool ended_ = false;
 };
 
+absl::Status CannotOpen(const std::filesystem::path& path, int error) {
+  const std::string what = fmt::format("{}: {}", path.string(), OpenErrorText(error));
+  switch (error) {
+    case ENOENT: return absl::NotFoundError(fmt::format("{}: no such file", path.string()));
+    case EISDIR:
+    case ENXIO:
+      return absl::InvalidArgumentError(
+          fmt::format("{}: not a regular file: {}; write the trace to a file and name that",
+                      path.string(), OpenErrorText(error)));
+    default: return absl::PermissionDeniedError(what);
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ByteSource>> ByteSource::Open(const std::filesystem::path& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error))
-    return absl::NotFoundError(fmt::format("{}: no such file", path.string()));
-  if (!std::filesystem::is_regular_file(path, error)) {
-    return absl::InvalidArgumentError(fmt::format("{}: not a regular file", path.string()));
+  const int fd = OpenFile(path.string(), O_RDONLY);
+  if (fd < 0) return CannotOpen(path, errno);
+  File file(::fdopen(fd, "rb"));
+  if (file == nullptr) {
+    const int error = errno;
+    ::close(fd);
+    return CannotOpen(path, error);
   }
-  File file(std::fopen(path.c_str(), "rb"));
-  if (file == nullptr)
-    return absl::PermissionDeniedError(fmt::format("{}: {}", path.string(), std::strerror(errno)));
   std::array<unsigned char, 2> magic{};
   const size_t read = std::fread(magic.data(), 1, magic.size(), file.get());
   std::rewind(file.get());
