@@ -13,6 +13,7 @@
 #include "ops/act/command_arguments.h"
 #include "ops/config/nearest_name.h"
 #include "ops/config/text_file.h"
+#include "ops/config/toml_problem.h"
 
 namespace eroica {
 namespace {
@@ -298,8 +299,8 @@ absl::StatusOr<Policy> ReadPolicyText(std::string_view text, const std::string& 
     const toml::table table = toml::parse(text);
     return PolicyReader(name).Read(table);
   } catch (const toml::parse_error& error) {
-    return absl::InvalidArgumentError(
-        fmt::format("{}:{}: no TOML: {}", name, error.source().begin.line, error.description()));
+    return absl::InvalidArgumentError(fmt::format(
+        "{}:{}: no TOML: {}", name, error.source().begin.line, TomlProblem(error.description())));
   }
 }
 

@@ -155,8 +155,21 @@ TEST_F(AlertProgramTest, SaysWhatIsWrongWithItsOptions) {
   };
   EXPECT_THAT(error_of({}), HasSubstr("set alerts.webhook_url or alerts.alertmanager_urls"));
   const std::string wrong = error_of({"webhook_url=hooks.example/secret-path"});
-  EXPECT_THAT(wrong, HasSubstr("alerts.webhook_url is no http://HOST"));
+  EXPECT_THAT(wrong, HasSubstr("alerts.webhook_url: it is no http://HOST"));
   EXPECT_THAT(wrong, Not(HasSubstr("secret-path")));
+  for (const auto& [url, why] : {std::pair("https://hooks.example:99999/secret-path", "port"),
+                                 {"https://hooks..example/secret-path", "host"},
+                                 {"https://me:secret-path@hooks.example/", "names a user"},
+                                 {"https://hooks.example/secret-path with space", "%XX"}}) {
+    for (const char* option : {"webhook_url", "alertmanager_urls"}) {
+      const std::string refused = error_of({std::string(option) + "=" + url});
+      EXPECT_THAT(refused, AllOf(HasSubstr(option), HasSubstr(why), Not(HasSubstr("secret-path"))));
+    }
+  }
+  EXPECT_THAT(error_of({"webhook_url=https://h/", "ca_certificate=/dev/null"}),
+              HasSubstr("alerts.ca_certificate"));
+  EXPECT_THAT(error_of({"webhook_url=https://h/", "webhook_secret_env=hunter2"}),
+              AllOf(HasSubstr("alerts.webhook_secret_env"), Not(HasSubstr("hunter2"))));
   EXPECT_THAT(error_of({"webhook_url=http://h/", "webhook_secret_file=/no/such/file"}),
               HasSubstr("alerts.webhook_secret_file: cannot read /no/such/file"));
   EXPECT_THAT(error_of({"webhook_url=http://h/", "webhook_secret_env=EROICA_TEST_NOT_SET"}),

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "ops/cli/time_text.h"
+#include "ops/config/secret.h"
 #include "ops/config/text_file.h"
 
 namespace eroica {
@@ -33,10 +34,8 @@ PeerOptions ConnectionOf(const NodeConfig& config) {
 }
 
 absl::StatusOr<std::string> ReadLine(const std::string& option, const std::string& path) {
-  absl::StatusOr<std::string> text = ReadTextFile(path);
-  if (!text.ok())
-    return absl::Status(text.status().code(),
-                        fmt::format("{}: {}", option, std::string(text.status().message())));
+  absl::StatusOr<std::string> text = ReadSecretFile(option, path);
+  if (!text.ok()) return text.status();
   return std::string(absl::StripAsciiWhitespace(*text));
 }
 
@@ -53,8 +52,8 @@ absl::StatusOr<std::optional<WebhookKey>> KeyOf(const NodeConfig::Alerts& alerts
   } else if (!alerts.webhook_secret_env.empty()) {
     const char* value = std::getenv(alerts.webhook_secret_env.c_str());
     if (value == nullptr)
-      return absl::NotFoundError(fmt::format(
-          "alerts.webhook_secret_env: the variable {} is not set", alerts.webhook_secret_env));
+      return absl::NotFoundError(fmt::format("alerts.webhook_secret_env: {} is not set",
+                                             VariableForMessage(alerts.webhook_secret_env)));
     secret = value;
   } else {
     return std::nullopt;
@@ -65,11 +64,11 @@ absl::StatusOr<std::optional<WebhookKey>> KeyOf(const NodeConfig::Alerts& alerts
 }
 
 absl::StatusOr<HttpUrl> UrlOf(const std::string& option, const std::string& text) {
-  std::optional<HttpUrl> url = ParseHttpUrl(text);
-  if (url) return *std::move(url);
-  // It may be a secret: what is wrong with it is not shown.
+  absl::StatusOr<HttpUrl> url = ParseHttpUrl(text);
+  if (url.ok()) return url;
+  // It may be a secret: it is not shown.
   return absl::InvalidArgumentError(
-      fmt::format("{} is no http://HOST[:PORT][/PATH] and no such https URL", option));
+      fmt::format("{}: {}", option, std::string(url.status().message())));
 }
 
 absl::StatusOr<std::optional<WebhookOptions>> WebhookOf(const NodeConfig& config) {
@@ -83,8 +82,14 @@ absl::StatusOr<std::optional<WebhookOptions>> WebhookOf(const NodeConfig& config
     if (!read.ok()) return read.status();
     text = *std::move(read);
   }
+  if (text.empty() && !alerts.webhook_url_file.empty())
+    return absl::InvalidArgumentError(
+        fmt::format("alerts.webhook_url_file: {} is empty: write the "
+                    "URL into it",
+                    alerts.webhook_url_file));
   if (text.empty()) return std::nullopt;
-  absl::StatusOr<HttpUrl> url = UrlOf("alerts.webhook_url", text);
+  absl::StatusOr<HttpUrl> url =
+      UrlOf(alerts.webhook_url.empty() ? "alerts.webhook_url_file" : "alerts.webhook_url", text);
   if (!url.ok()) return url.status();
   absl::StatusOr<std::optional<WebhookKey>> key = KeyOf(alerts);
   if (!key.ok()) return key.status();
@@ -96,6 +101,19 @@ absl::StatusOr<std::optional<WebhookOptions>> WebhookOf(const NodeConfig& config
                         .least = SeverityOf(alerts.severity),
                         .messages_max = static_cast<size_t>(alerts.webhook_queue_max),
                         .give_up_after = std::chrono::minutes(alerts.webhook_give_up_minutes)};
+}
+
+// A file that cannot be used would let every delivery fail.
+absl::Status CheckAuthority(const std::string& path) {
+  if (path.empty()) return absl::OkStatus();
+  const absl::StatusOr<std::string> text = ReadTextFile(path);
+  if (!text.ok())
+    return absl::Status(text.status().code(), fmt::format("alerts.ca_certificate: {}",
+                                                          std::string(text.status().message())));
+  if (text->find("-----BEGIN ") != std::string::npos) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format(
+      "alerts.ca_certificate: {} holds no certificate in PEM: name the file of the authority",
+      path));
 }
 
 absl::StatusOr<std::vector<AlertmanagerOptions>> AlertmanagersOf(const NodeConfig& config) {
@@ -117,12 +135,22 @@ absl::StatusOr<std::vector<AlertmanagerOptions>> AlertmanagersOf(const NodeConfi
 
 }  // namespace
 
+absl::Status CheckAlertUrls(const NodeConfig& config) {
+  if (!config.alerts.webhook_url.empty()) {
+    const absl::Status status = UrlOf("alerts.webhook_url", config.alerts.webhook_url).status();
+    if (!status.ok()) return status;
+  }
+  return AlertmanagersOf(config).status();
+}
+
 AlertSinks::AlertSinks(const NodeConfig& config, Log& log)
     : index_(kIndexBytes),
       follower_(log, config.node.topic_prefix, index_),
       audit_(log, config.node.topic_prefix, index_) {}
 
 absl::StatusOr<std::unique_ptr<AlertSinks>> AlertSinks::Open(const NodeConfig& config, Log& log) {
+  if (absl::Status status = CheckAuthority(config.alerts.ca_certificate); !status.ok())
+    return status;
   absl::StatusOr<std::optional<WebhookOptions>> webhook = WebhookOf(config);
   if (!webhook.ok()) return webhook.status();
   absl::StatusOr<std::vector<AlertmanagerOptions>> alertmanagers = AlertmanagersOf(config);

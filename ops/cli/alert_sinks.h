@@ -20,6 +20,10 @@
 
 namespace eroica {
 
+// That something can be sent to each of the URLs of [alerts]; of those that stand in files nothing
+// is said. kInvalidArgument names the option and shows no URL.
+absl::Status CheckAlertUrls(const NodeConfig& config);
+
 class AlertSinks {
  public:
   // log must outlive the sinks. kInvalidArgument, kNotFound: an option cannot be; none is asked

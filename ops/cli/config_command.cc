@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/cli/alert_sinks.h"
 #include "ops/cli/commands.h"
 #include "ops/cli/config_flags.h"
 #include "ops/cli/exit_code.h"
@@ -58,6 +59,7 @@ absl::Status CheckTogether(const NodeConfig& config) {
     if (absl::Status status = AddressToListenOn(config, option, listen).status(); !status.ok())
       return status;
   }
+  if (absl::Status status = CheckAlertUrls(config); !status.ok()) return status;
   return CheckRest(config);
 }
 

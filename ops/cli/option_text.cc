@@ -91,7 +91,7 @@ std::string ConfigToJson(const NodeConfig& config) {
     OptionValue value = option.get(config);
     if (auto* table = std::get_if<OptionTable>(&value)) {
       for (auto& [key, text] : *table) {
-        if (HoldsSecret(key)) text = kRedacted;
+        if (!MayShow(key, text)) text = kRedacted;
       }
     }
     object[option.name] = ValueJson(value);

@@ -57,12 +57,12 @@ TEST(OptionText, WhatIsNearIsNamed) {
 
 TEST(ConfigToJson, HasEveryKeyAndNoSecret) {
   NodeConfig config;
-  config.kafka.properties = {{"sasl.password", "hunter2"}, {"sasl.password_file", "path"}};
+  config.kafka.properties = {{"sasl.password", "hunter2"}, {"sasl.password_file", "/path"}};
   const std::string text = ConfigToJson(config);
   EXPECT_THAT(text, Not(HasSubstr("hunter2")));
   const json object = json::parse(text);
   EXPECT_EQ(object.at("kafka.properties").at("sasl.password"), "(secret)");
-  EXPECT_EQ(object.at("kafka.properties").at("sasl.password_file"), "path");
+  EXPECT_EQ(object.at("kafka.properties").at("sasl.password_file"), "/path");
   EXPECT_THAT(object, SizeIs(NodeOptions().size()));
 }
 

@@ -9,6 +9,7 @@
 #include "ops/config/nearest_name.h"
 #include "ops/config/option.h"
 #include "ops/config/text_file.h"
+#include "ops/config/toml_problem.h"
 
 namespace eroica {
 namespace {
@@ -153,7 +154,7 @@ absl::Status ApplyText(std::string_view text, const TextName& name, NodeConfig* 
     return absl::InvalidArgumentError(
         fmt::format("{}: no TOML: {}; `eroica config print` shows what a configuration "
                     "looks like",
-                    Position(name, error.source()), error.description()));
+                    Position(name, error.source()), TomlProblem(error.description())));
   }
   Reader reader(name, config);
   reader.ReadTable(table, "");

@@ -138,5 +138,14 @@ TEST(ConfigAssignment, RefusesWhatIsNone) {
   EXPECT_FALSE(ApplyAssignment("a b=c", &config).ok());
 }
 
+TEST(ConfigFile, WhatIsNoTomlIsNotRepeated) {
+  NodeConfig config;
+  for (const char* line : {"password=fals3hunter", "password=tunter2", "password = 'a' hunter2"}) {
+    const absl::Status status = ApplyConfigText(line, "node.toml", &config);
+    EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("no TOML: "));
+    EXPECT_THAT(std::string(status.message()), ::testing::Not(::testing::HasSubstr("saw")));
+  }
+}
+
 }  // namespace
 }  // namespace eroica

@@ -29,7 +29,7 @@ std::string UnitAndBounds(const Option& option) {
 std::string TableLines(std::string_view section_and_key, const OptionTable& table) {
   std::string lines = fmt::format("\n[{}]\n", section_and_key);
   for (const auto& [key, value] : table) {
-    lines += HoldsSecret(key)
+    lines += !MayShow(key, value)
                  ? fmt::format("# \"{}\" = {}\n", key, kRedacted)
                  : fmt::format("{} = {}\n", ToToml(OptionValue(key)), ToToml(OptionValue(value)));
   }

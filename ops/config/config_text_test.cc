@@ -90,5 +90,13 @@ TEST(NodeOptions, WhatIsSetIsWhatIsRead) {
   }
 }
 
+TEST(ConfigText, TheValueOfAMistypedSecretIsNotPrinted) {
+  NodeConfig config;
+  config.kafka.properties = {{"sasl.pasword", "hunter2"}, {"client.id", "night"}};
+  const std::string text = ConfigToToml(config);
+  EXPECT_THAT(text, AllOf(Not(HasSubstr("hunter2")), HasSubstr("sasl.pasword"),
+                          HasSubstr("\"client.id\" = \"night\"")));
+}
+
 }  // namespace
 }  // namespace eroica

@@ -53,10 +53,36 @@ TEST(Secret, MustNotStandInTheConfiguration) {
 
 TEST(Secret, MissingFileOrVariableIsNamed) {
   NodeConfig config;
-  config.kafka.properties = {{"sasl.password_file", "no/such/file"}};
-  EXPECT_THAT(std::string(ResolveSecrets(&config).message()), HasSubstr("no/such/file"));
+  config.kafka.properties = {{"sasl.password_file", "/no/such/file"}};
+  EXPECT_THAT(std::string(ResolveSecrets(&config).message()), HasSubstr("/no/such/file"));
   config.kafka.properties = {{"sasl.password_env", "EROICA_NO_SUCH_VARIABLE"}};
   EXPECT_THAT(std::string(ResolveSecrets(&config).message()), HasSubstr("EROICA_NO_SUCH_VARIABLE"));
+}
+
+TEST(Secret, TheValueOfAMistypedNameIsNotShown) {
+  for (const char* name : {"sasl.pasword", "ssl.key.pass", "sasl.oauthbearer.client.secert", "pwd",
+                           "ssl.certificate.pem", "sasl.password"})
+    EXPECT_FALSE(MayShow(name, "hunter2")) << name;
+  for (const char* name :
+       {"security.protocol", "session.timeout.ms", "ssl.ca.location", "sasl.username", "client.id"})
+    EXPECT_TRUE(MayShow(name, "value")) << name;
+}
+
+// Whoever writes the secret where its file or variable is asked for does not find it in a log.
+TEST(Secret, ASecretInPlaceOfItsFileOrVariableIsNotShown) {
+  for (const char* secret : {"hunter2", "aGVsbG8/d29ybGQ=", "hello world", "S3CR3T"}) {
+    for (const char* entry : {"sasl.password_file", "sasl.password_env"}) {
+      EXPECT_FALSE(MayShow(entry, secret)) << secret;
+      NodeConfig config;
+      config.kafka.properties = {{entry, secret}};
+      const absl::Status status = ResolveSecrets(&config);
+      EXPECT_TRUE(absl::IsNotFound(status)) << status;
+      EXPECT_THAT(std::string(status.message()), AllOf(HasSubstr(entry), Not(HasSubstr(secret))));
+    }
+  }
+  EXPECT_TRUE(MayShow("sasl.password_file", "/etc/eroica/password"));
+  EXPECT_TRUE(MayShow("sasl.password_file", "password.txt"));
+  EXPECT_TRUE(MayShow("sasl.password_env", "KAFKA_PASSWORD"));
 }
 
 }  // namespace

@@ -20,9 +20,10 @@ struct HttpUrl {
   std::string server;  // "https://hooks.example:443"
   std::string target;  // "/path?query"; may hold a secret
 };
-// Of http://HOST[:PORT][/PATH][?QUERY] and the same with https; nothing where it is none, or names
-// a user.
-std::optional<HttpUrl> ParseHttpUrl(std::string_view url);
+// Of http://HOST[:PORT][/PATH][?QUERY] and the same with https. kInvalidArgument where nothing
+// could ever be sent there, or where it names a user. The message says why in one sentence, and
+// holds nothing of the URL, which may be a secret.
+absl::StatusOr<HttpUrl> ParseHttpUrl(std::string_view url);
 
 struct HttpPost {
   HttpUrl url;

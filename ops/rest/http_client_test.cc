@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 
 TEST(ParseHttpUrl, TakesServerAndTargetApart) {
   const auto url = ParseHttpUrl("https://hooks.example/a/b?key=1#part");
-  ASSERT_TRUE(url.has_value());
+  ASSERT_TRUE(url.ok());
   EXPECT_EQ(url->server, "https://hooks.example:443");
   EXPECT_EQ(url->target, "/a/b?key=1");
   EXPECT_EQ(ParseHttpUrl("http://hooks.example?x")->target, "/?x");
@@ -23,10 +23,47 @@ TEST(ParseHttpUrl, TakesServerAndTargetApart) {
 }
 
 TEST(ParseHttpUrl, RefusesWhatIsNone) {
+  for (const std::string text : {"",
+                                 "hooks.example",
+                                 "ftp://hooks.example",
+                                 "http://",
+                                 "http:///x",
+                                 "http://user:secret@hooks.example/",
+                                 "http://a b/",
+                                 "http://a:/",
+                                 "http://a/x\r\nHost: b",
+                                 "http://a:0/",
+                                 "http://a:65536/",
+                                 "http://a:80:81/",
+                                 "http://a:8o/",
+                                 "http://a..b/",
+                                 "http://-a/",
+                                 "http://.a/",
+                                 "http://a$b/",
+                                 "http://[::1/",
+                                 "http://::1/",
+                                 "http://[a]/",
+                                 "http://300.1.1.1/",
+                                 "http://1.2.3/",
+                                 "http://a/%zz",
+                                 "http://a/%2",
+                                 "http://a/{job}",
+                                 "http://caf\xc3\xa9/",
+                                 "http://a/caf\xc3\xa9"})
+    EXPECT_TRUE(absl::IsInvalidArgument(ParseHttpUrl(text).status())) << text;
+}
+
+TEST(ParseHttpUrl, TakesWhateverCanBeReached) {
   for (const std::string text :
-       {"", "hooks.example", "ftp://hooks.example", "http://", "http:///x",
-        "http://user:secret@hooks.example/", "http://a b/", "http://a:/", "http://a/x\r\nHost: b"})
-    EXPECT_FALSE(ParseHttpUrl(text).has_value()) << text;
+       {"http://a", "http://a.b-c_d.example.:65535/x?y=%20z", "https://10.0.0.1/", "http://1a/",
+        "http://[2001:db8::1]:9093/", "http://xn--caf-dma.example/a;b=c,d(e)"})
+    EXPECT_TRUE(ParseHttpUrl(text).ok()) << text;
+}
+
+TEST(ParseHttpUrl, SaysNothingOfTheUrl) {
+  for (const std::string text : {"secret", "https://secret@a/", "https://a/secret\n",
+                                 "https://secret:secret/", "https://secret..a/"})
+    EXPECT_EQ(ParseHttpUrl(text).status().message().find("secret"), std::string::npos) << text;
 }
 
 TEST(SendPost, ReachesAServerWhoseCertificateItBelieves) {

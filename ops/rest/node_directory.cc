@@ -1,7 +1,11 @@
 #include "ops/rest/node_directory.h"
 
+#include <absl/strings/ascii.h>
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -16,6 +20,43 @@ using std::chrono::milliseconds;
 constexpr milliseconds kFlush{2'000};
 constexpr size_t kTextBytesMax = 512;
 
+bool IsPort(std::string_view text) {
+  uint16_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return error == std::errc() && end == text.data() + text.size() && port > 0;
+}
+
+bool IsIpv6(std::string_view text) {
+  in6_addr address{};
+  const std::string host(text.substr(0, text.find('%')));  // behind a % is the interface
+  return ::inet_pton(AF_INET6, host.c_str(), &address) == 1;
+}
+
+// Labels as the domain name system has them, and "_", which some networks allow. Numbers alone are
+// an address.
+bool IsHostName(std::string_view text) {
+  constexpr size_t kNameMax = 253;
+  constexpr size_t kLabelMax = 63;
+  if (text.ends_with('.')) text.remove_suffix(1);
+  if (text.empty() || text.size() > kNameMax) return false;
+  std::string_view label;
+  for (std::string_view rest = text; !rest.empty();) {
+    label = rest.substr(0, rest.find('.'));
+    if (label.empty() || label.size() > kLabelMax || label.front() == '-' || label.back() == '-')
+      return false;
+    if (!std::ranges::all_of(label, [](char c) {
+          return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_';
+        }))
+      return false;
+    rest.remove_prefix(label.size());
+    if (rest == ".") return false;
+    if (!rest.empty()) rest.remove_prefix(1);
+  }
+  if (!std::ranges::all_of(label, absl::ascii_isdigit)) return true;
+  in_addr address{};
+  return ::inet_pton(AF_INET, std::string(text).c_str(), &address) == 1;
+}
+
 }  // namespace
 
 std::optional<NodeUrl> ParseNodeUrl(std::string_view url) {
@@ -28,11 +69,10 @@ std::optional<NodeUrl> ParseNodeUrl(std::string_view url) {
   if (colon == std::string_view::npos) return std::nullopt;
   parsed.host = url.substr(0, colon);
   parsed.port = url.substr(colon + 1);
-  if (parsed.host.starts_with('[') && parsed.host.ends_with(']'))
-    parsed.host = parsed.host.substr(1, parsed.host.size() - 2);
-  if (parsed.host.empty() || parsed.port.empty() ||
-      parsed.host.find_first_of("/@ ") != std::string::npos)
-    return std::nullopt;
+  const bool bracketed = parsed.host.starts_with('[') && parsed.host.ends_with(']');
+  if (bracketed) parsed.host = parsed.host.substr(1, parsed.host.size() - 2);
+  const bool is_host = bracketed ? IsIpv6(parsed.host) : IsHostName(parsed.host);
+  if (!is_host || !IsPort(parsed.port)) return std::nullopt;
   return parsed;
 }
 
