@@ -13,6 +13,12 @@ namespace {
 
 constexpr size_t kNameBytesMax = 256;
 
+// Where an @ stands at the beginning, or behind a =, programs such as curl and gcc read the file
+// that is named behind it.
+bool NamesAFile(std::string_view name) {
+  return name.starts_with('@') || name.find("=@") != std::string_view::npos;
+}
+
 // Names of jobs and hosts as schedulers give them: nothing that a shell, an option parser or a path
 // treats specially, should the command pass it on.
 bool IsPlainName(std::string_view name) {
@@ -22,7 +28,8 @@ bool IsPlainName(std::string_view name) {
            kOthers.find(c) != std::string_view::npos;
   };
   return !name.empty() && name.size() <= kNameBytesMax && name[0] != '-' && name[0] != '/' &&
-         name.find("..") == std::string_view::npos && std::ranges::all_of(name, plain);
+         !NamesAFile(name) && name.find("..") == std::string_view::npos &&
+         std::ranges::all_of(name, plain);
 }
 
 absl::Status Refused(std::string message) { return absl::FailedPreconditionError(message); }

@@ -1,6 +1,7 @@
 // The arguments of a command about a finding: placeholders such as {job} and {rank} become what the
 // finding names, each within its one argument. Nothing goes through a shell; what could be taken
-// for an option, or hold what a careless script trips over, is refused. Pure; any thread.
+// for an option or for the name of a file (@job), or hold what a careless script trips over, is
+// refused. What the policy itself says is passed on as it is. Pure; any thread.
 #pragma once
 
 #include <absl/status/statusor.h>

@@ -49,6 +49,25 @@ TEST(CommandArguments, HostileNamesReachNoCommand) {
   EXPECT_THAT(Why("{job}", Of("a\x1b[2J", {})), HasSubstr("\\x1b"));
 }
 
+// curl -d @FILE sends the file; so does -F name=@FILE.
+TEST(CommandArguments, ANameThatStandsForAFileReachesNoCommand) {
+  for (const std::string name : {"@/etc/passwd", "@job", "a=@job"}) {
+    for (const char* argument : {"{job}", "--data={job}"})
+      EXPECT_THAT(Why(argument, Of(name, {})), HasSubstr("is passed to no command")) << name;
+    EXPECT_FALSE(ArgumentsFor({"/bin/x", "{host}"}, Of("j", {{.rank = 1, .host = name}})).ok());
+    EXPECT_THAT(EnvironmentFor(Of(name, {})),
+                ::testing::Not(Contains(::testing::Key("EROICA_JOB"))));
+  }
+  EXPECT_TRUE(ArgumentsFor({"/bin/x", "{job}"}, Of("night@cluster", {})).ok());
+}
+
+TEST(CommandArguments, WhatThePolicySaysIsPassedOnAsItIs) {
+  const auto arguments =
+      ArgumentsFor({"/usr/bin/curl", "-d", "@/etc/eroica/ticket.json", "@{kind}"}, Of("night", {}));
+  EXPECT_THAT(*arguments,
+              ElementsAre("/usr/bin/curl", "-d", "@/etc/eroica/ticket.json", "@imbalance"));
+}
+
 TEST(CommandArguments, WhatTheFindingDoesNotNameIsRefused) {
   EXPECT_EQ(Why("{rank}", Of("j", {})), "it names no rank");
   EXPECT_EQ(Why("{rank}", Of("j", {{.rank = 1}, {.rank = 2}})), "it names 2 ranks, not one");
