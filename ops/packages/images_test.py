@@ -39,7 +39,7 @@ class Images(unittest.TestCase):
         cls.addClassCleanup(cls.podman.remove_all)
         base = minimal_debian.archive(os.environ["EROICA_TEST_DEBIAN"])
         for name in {stage.base for stage in containerfile.stages().values() if ":" in stage.base}:
-            cls.podman.do("import", "--quiet", base, name)
+            cls.podman.take(base, name)
         file, context = cls.from_packages() if BUILT else (containerfile.PATH, SOURCE)
         for target in ("producers", "node"):
             words = ("--target", target, "--tag", f"eroica-{target}")

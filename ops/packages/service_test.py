@@ -53,7 +53,7 @@ class Machine:
     def __init__(self, folder):
         self.podman = Podman(folder)
         base = minimal_debian.archive(os.environ["EROICA_TEST_DEBIAN"])
-        self.podman.do("import", "--quiet", base, "debian:bookworm")
+        self.podman.take(base, "debian:bookworm")
         context = os.path.join(folder, "context")
         os.mkdir(context)
         file = os.path.join(context, "Containerfile")

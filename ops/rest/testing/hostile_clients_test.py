@@ -26,6 +26,7 @@ SCENARIO = (
 CONNECTIONS_MAX = 300
 IDLE = 2 * CONNECTIONS_MAX
 ENDS_WITHIN_S = 120
+ROUNDS_AFTER_FINDINGS = 20
 RESIDENT_MAX = 512 << 20
 
 
@@ -57,8 +58,9 @@ def ask(url, token, target):
         return json.load(answer)
 
 
-def disturb(clients, stop):
-    """What is no request, again and again; streams that nobody reads; wrong tokens."""
+def disturb(clients, stop, rounds):
+    """What is no request, again and again; streams that nobody reads; wrong tokens. rounds: a
+    semaphore, released after each."""
     texts = [
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(64),  # TLS to a plain port
         b"GET /v1/jobs HTTP/1.1\r\n" + b"X: " + b"x" * 100_000 + b"\r\n\r\n",
@@ -79,6 +81,12 @@ def disturb(clients, stop):
                 one.recv(65536)
             except OSError:
                 pass
+        rounds.release()
+
+
+def await_rounds(rounds, count):
+    for _ in range(count):
+        assert rounds.acquire(timeout=ENDS_WITHIN_S), "the node holds its clients up"
 
 
 def simulate(lab, recording, job):
@@ -153,7 +161,8 @@ def main(eroica, lab):
         node, url = start_node(eroica, folder, ["rest.connections_max=%d" % CONNECTIONS_MAX])
         clients = Clients(int(url.rsplit(":", 1)[1]))
         stop = threading.Event()
-        threads = [threading.Thread(target=disturb, args=(clients, stop)) for _ in range(2)]
+        rounds = threading.Semaphore(0)
+        threads = [threading.Thread(target=disturb, args=(clients, stop, rounds)) for _ in range(2)]
         try:
             for _ in range(IDLE):
                 clients.open(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -161,7 +170,9 @@ def main(eroica, lab):
                 thread.start()
             simulate(lab, folder / "recording", "night")
             found = await_findings(url, token, len(wanted))
-            time.sleep(3)
+            while rounds.acquire(blocking=False):
+                pass  # those before the findings
+            await_rounds(rounds, ROUNDS_AFTER_FINDINGS)
         finally:
             stop.set()
             for thread in threads:
