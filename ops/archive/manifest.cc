@@ -58,6 +58,7 @@ Json AsJson(const Manifest& manifest) {
           {"from_ms", OptionalJson(manifest.from_ms)},
           {"to_ms", OptionalJson(manifest.to_ms)},
           {"timestamps", manifest.stamped_at_arrival ? "arrival" : "event"},
+          {"lost", manifest.lost},
           {"topics", std::move(topics)},
           {"jobs", std::move(jobs)}};
 }
@@ -91,6 +92,7 @@ Manifest FromJson(const Json& json) {
   manifest.from_ms = OptionalNumber(json.at("from_ms"));
   manifest.to_ms = OptionalNumber(json.at("to_ms"));
   manifest.stamped_at_arrival = json.at("timestamps").get<std::string>() == "arrival";
+  if (json.contains("lost")) manifest.lost = json.at("lost").get<std::vector<std::string>>();
   for (const Json& topic : json.at("topics"))
     manifest.topics[topic.at("topic").get<std::string>()] = TopicOf(topic);
   for (const Json& job : json.at("jobs")) {

@@ -49,6 +49,8 @@ struct Manifest {
   std::optional<int64_t> to_ms;
   // The records' timestamps are the times at which a broker got them, else event times.
   bool stamped_at_arrival = false;
+  // What the source had lost itself, in sentences: the ends of its partitions that were cut off.
+  std::vector<std::string> lost;
   std::map<std::string, TopicManifest> topics;
   std::map<std::string, JobManifest> jobs;
 };

@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "stream_ops/recording/file.h"
 #include "stream_ops/recording/recorded_slice.h"
@@ -74,11 +75,11 @@ absl::Status Copy(const OpenReaders& readers, const RecordRequest& request, LogP
                                          .progress = request.progress},
                                         contents);
   if (!status.ok()) return status;
-  if ((*reader)->corrupt_bytes() > 0) {
+  if (const uint64_t corrupt = (*reader)->corrupt_bytes(); corrupt > request.lost_bytes) {
     return absl::DataLossError(
-        fmt::format("{} bytes of the source are damaged (see the log lines): what is left is "
-                    "not the whole",
-                    (*reader)->corrupt_bytes()));
+        fmt::format("{} bytes of the source are damaged (see the log lines): what is left is not "
+                    "the whole",
+                    corrupt - request.lost_bytes));
   }
   if ((*reader)->damaged_records() > 0) {
     return absl::DataLossError(
@@ -177,6 +178,20 @@ absl::StatusOr<Manifest> CountAgain(
   return found;
 }
 
+// In words, a line a partition. The count of its records says nothing of bytes behind the last one.
+absl::StatusOr<std::string> CutEndsOf(const std::string& folder, const Manifest& manifest) {
+  const absl::StatusOr<std::unique_ptr<RecordingLog>> log =
+      RecordingLog::Open({.directory = folder, .read_only = true});
+  if (!log.ok()) return log.status();
+  std::vector<std::string> topics;
+  for (const auto& [topic, ignored] : manifest.topics) topics.push_back(topic);
+  const absl::StatusOr<std::vector<CutEnd>> ends = (*log)->CutEnds(topics);
+  if (!ends.ok()) return ends.status();
+  std::string text;
+  for (const CutEnd& end : *ends) text += CutEndText(end) + "\n";
+  return text;
+}
+
 }  // namespace
 
 absl::StatusOr<Manifest> RecordIntoFolder(Log& source, const OpenReaders& readers,
@@ -240,7 +255,10 @@ absl::StatusOr<Manifest> VerifyRecording(
   if (absl::Status status = RequireFinished(folder); !status.ok()) return status;
   const absl::StatusOr<Manifest> found = CountAgain(folder, **manifest, progress);
   if (!found.ok()) return found.status();
-  const std::string differences = Differences(**manifest, *found);
+  std::string differences = Differences(**manifest, *found);
+  const absl::StatusOr<std::string> cuts = CutEndsOf(folder, **manifest);
+  if (!cuts.ok()) return cuts.status();
+  differences += *cuts;
   if (differences.empty()) return **std::move(manifest);
   return absl::DataLossError(fmt::format(
       "{}{} is not what was recorded: copy it again from where it came", differences, folder));

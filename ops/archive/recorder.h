@@ -5,6 +5,7 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -17,6 +18,9 @@ namespace eroica {
 struct RecordRequest {
   LogSlice slice;
   Manifest manifest;  // what is known before the first record is read
+  // Of the entries at the cut ends of the source, which manifest.lost names. More that is damaged
+  // is an error.
+  uint64_t lost_bytes = 0;
   std::function<bool(int64_t done)> progress = [](int64_t) { return true; };
 };
 

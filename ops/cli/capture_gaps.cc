@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -126,6 +127,24 @@ void AddShortWindows(const JobCoverage& coverage, const char* action, CaptureGap
       gaps);
 }
 
+// What stood behind the end that is missing, nobody knows.
+void AddCutFiles(const ImportReport& report, CaptureGaps* gaps) {
+  const auto is_cut = [](const FileReport& file) {
+    return file.counts.skipped.of(DropReason::kTruncatedInput) > 0;
+  };
+  const auto first = std::ranges::find_if(report.files, is_cut);
+  if (first == report.files.end()) return;
+  const auto count = std::ranges::count_if(report.files, is_cut);
+  Add(true,
+      fmt::format(
+          "{}{} cut off: what came behind is lost. Copy {} again from where the job ran, or "
+          "record again.",
+          NameAmong(*first, report.files),
+          count == 1 ? " is" : fmt::format(" and {} more traces are", count - 1),
+          count == 1 ? "it" : "them"),
+      gaps);
+}
+
 }  // namespace
 
 CaptureGaps FindTraceGaps(const ImportReport& report, const JobCoverage& coverage) {
@@ -139,6 +158,7 @@ CaptureGaps FindTraceGaps(const ImportReport& report, const JobCoverage& coverag
     AddUnknownNetwork(imported, &gaps);
   }
   AddStoppedCaptures(coverage, &gaps);
+  AddCutFiles(report, &gaps);
   if (report.stalled_only) return gaps;
   if (report.world_size <= 1) {
     Add(true,

@@ -192,5 +192,20 @@ TEST(CaptureGaps, AMaskOf0IsNoJobWithoutCollectives) {
               Contains(HasSubstr("Kernels and copies of rank 1 were not captured")));
 }
 
+TEST(CaptureGaps, OfATraceThatIsCutOffNobodyKnowsWhatCameBehind) {
+  ImportReport report = Whole();
+  report.files.resize(3);
+  for (size_t i = 0; i < report.files.size(); ++i)
+    report.files[i].path = "rank" + std::to_string(i) + ".json";
+  EXPECT_FALSE(FindTraceGaps(report, kHealthy).undecided);
+  report.files[1].counts.skipped.Add(DropReason::kTruncatedInput);
+  const CaptureGaps one = FindTraceGaps(report, kHealthy);
+  EXPECT_TRUE(one.undecided);
+  EXPECT_THAT(one.sentences, ElementsAre(HasSubstr("rank1.json is cut off")));
+  report.files[2].counts.skipped.Add(DropReason::kTruncatedInput);
+  EXPECT_THAT(FindTraceGaps(report, kHealthy).sentences,
+              ElementsAre(HasSubstr("rank1.json and 1 more traces are cut off")));
+}
+
 }  // namespace
 }  // namespace eroica

@@ -59,12 +59,14 @@ void FindingLog::Progress(const std::map<std::string, StageProbe>& probes, TimeP
   spdlog::info("node: processed{}", progress);
 }
 
-absl::StatusOr<std::string> DrainOutcome(const StateStore& store, const NodeConfig& config) {
+absl::StatusOr<std::string> DrainOutcome(const StateStore& store, const NodeConfig& config,
+                                         const std::vector<std::string>& lost) {
   const absl::StatusOr<StoredFindings> stored = ReadStoredFindings(store, "");
   if (!stored.ok()) return stored.status();
   if (stored->findings.empty()) {
-    const absl::StatusOr<KnownJobs> known = JobsOfStore(store);
+    absl::StatusOr<KnownJobs> known = JobsOfStore(store);
     if (!known.ok()) return known.status();
+    known->lost = lost;
     return ExplainNoFindings(*known, "", config.node.recording, "").text;
   }
   const auto count = stored->findings.size();
@@ -76,7 +78,8 @@ absl::StatusOr<std::string> DrainOutcome(const StateStore& store, const NodeConf
 }
 
 absl::StatusOr<std::string> DrainOutcomeJson(const StateStore& store,
-                                             const std::map<std::string, StageProbe>& probes) {
+                                             const std::map<std::string, StageProbe>& probes,
+                                             const std::vector<std::string>& lost) {
   const absl::StatusOr<StoredFindings> stored = ReadStoredFindings(store, "");
   if (!stored.ok()) return stored.status();
   const absl::StatusOr<KnownJobs> known = JobsOfStore(store);
@@ -92,8 +95,9 @@ absl::StatusOr<std::string> DrainOutcomeJson(const StateStore& store,
   const nlohmann::ordered_json json{{"jobs", known->jobs.size()},
                                     {"findings", stored->findings.size()},
                                     {"findings_open", open},
+                                    {"lost", lost},
                                     {"stages", stages}};
-  return json.dump() + "\n";
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace eroica

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "ops/config/node_config.h"
 #include "schemas/finding.h"
@@ -45,10 +46,13 @@ class FindingLog {
   std::string progress_;  // as it was last logged
 };
 
-// What a recording that was read to its end came to, and what to type next: one line.
-absl::StatusOr<std::string> DrainOutcome(const StateStore& store, const NodeConfig& config);
+// What a recording that was read to its end came to, and what to type next: one line. lost: what it
+// has lost, in sentences.
+absl::StatusOr<std::string> DrainOutcome(const StateStore& store, const NodeConfig& config,
+                                         const std::vector<std::string>& lost);
 // The same for programs, with what each stage counted: one JSON object, with a line end.
 absl::StatusOr<std::string> DrainOutcomeJson(const StateStore& store,
-                                             const std::map<std::string, StageProbe>& probes);
+                                             const std::map<std::string, StageProbe>& probes,
+                                             const std::vector<std::string>& lost);
 
 }  // namespace eroica

@@ -88,7 +88,7 @@ TEST(DrainOutcome, SaysHowManyFindingsAndWhatToTypeNext) {
   NodeConfig config;
   config.node.recording = "night/";
   InMemoryStore store;
-  const absl::StatusOr<std::string> none = DrainOutcome(store, config);
+  const absl::StatusOr<std::string> none = DrainOutcome(store, config, {});
   ASSERT_TRUE(none.ok()) << none.status();
   EXPECT_THAT(*none, Not(HasSubstr("eroica findings")));
   Encoder encoder;
@@ -100,7 +100,7 @@ TEST(DrainOutcome, SaysHowManyFindingsAndWhatToTypeNext) {
                 {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
   ASSERT_TRUE(store.Write(changes).ok());
-  const absl::StatusOr<std::string> two = DrainOutcome(store, config);
+  const absl::StatusOr<std::string> two = DrainOutcome(store, config, {});
   ASSERT_TRUE(two.ok()) << two.status();
   EXPECT_EQ(*two, "2 findings, 1 open. See them: `eroica findings --recording night/`");
 }

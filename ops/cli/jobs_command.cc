@@ -65,6 +65,8 @@ JobsFound FoundIn(const KnownJobs& known, std::span<const Finding> findings, std
   JobsFound found{.jobs = ListJobs(known, findings), .none = std::move(none), .remarks = {}};
   if (!known.is_whole)
     found.remarks.emplace_back("There was no time to read of all jobs: ask again.");
+  for (const std::string& sentence : known.lost)
+    found.remarks.push_back(fmt::format("warning: {}", Printable(sentence)));
   return found;
 }
 

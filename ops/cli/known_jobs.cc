@@ -86,6 +86,16 @@ std::string HealthyText(std::string_view name, const KnownJob& job) {
                      job.world_size);
 }
 
+std::string LostText(const std::string& what, const KnownJobs& known) {
+  constexpr size_t kSentencesMost = 4;
+  std::string text = what + ": ";
+  for (size_t i = 0; i < std::min(known.lost.size(), kSentencesMost); ++i)
+    text += (i == 0 ? "" : "; ") + Printable(known.lost[i]);
+  if (known.lost.size() > kSentencesMost)
+    text += fmt::format(", and of {} more partitions", known.lost.size() - kSentencesMost);
+  return text + ".";
+}
+
 }  // namespace
 
 absl::StatusOr<KnownJobs> JobsOfStore(const StateStore& store) {
@@ -164,6 +174,9 @@ NoFindings ExplainNoFindings(const KnownJobs& known, std::string_view job, std::
     if (!any_diagnosed)
       return {.text = "No findings: a node has run, and has diagnosed no window of any job yet.",
               .is_healthy = false};
+    if (!known.lost.empty())
+      return {.text = LostText("No finding, but the recording is not whole", known),
+              .is_healthy = false};
     return {.text = fmt::format("Nothing found. {} job{} known, diagnosed: {}.", known.jobs.size(),
                                 known.jobs.size() == 1 ? "" : "s", ListText(known.jobs)),
             .is_healthy = true};
@@ -173,6 +186,11 @@ NoFindings ExplainNoFindings(const KnownJobs& known, std::string_view job, std::
   if (!found->second.diagnosed())
     return {.text = fmt::format("No findings of job {}: no window of it is diagnosed yet.",
                                 Printable(job)),
+            .is_healthy = false};
+  if (!known.lost.empty())
+    return {.text = LostText(
+                fmt::format("No finding of job {}, but the recording is not whole", Printable(job)),
+                known),
             .is_healthy = false};
   return {.text = HealthyText(job, found->second), .is_healthy = true};
 }

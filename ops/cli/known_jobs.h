@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "state_store/state_store.h"
 #include "stream_ops/log/log.h"
@@ -28,7 +29,8 @@ struct KnownJob {
 
 struct KnownJobs {
   bool node_has_run = false;
-  bool is_whole = true;  // false: there was no time to read of all of them
+  bool is_whole = true;           // false: there was no time to read of all of them
+  std::vector<std::string> lost;  // of what the node has read, in sentences: lost_entries.h
   std::map<std::string, KnownJob> jobs;
 };
 

@@ -53,6 +53,18 @@ TEST(ExplainNoFindings, AHealthyJobIsDiagnosedToAWindow) {
   EXPECT_THAT(all.text, HasSubstr("2 jobs known, diagnosed: night (to window 23), young"));
 }
 
+TEST(ExplainNoFindings, NothingIsHealthyOfWhichAPartIsLost) {
+  KnownJobs known = Nights();
+  for (int i = 0; i < 7; ++i) known.lost.push_back("segment " + std::to_string(i) + " is cut");
+  for (const char* job : {"night", ""}) {
+    const NoFindings none = Explain(known, job);
+    EXPECT_FALSE(none.is_healthy);
+    EXPECT_THAT(none.text,
+                AllOf(HasSubstr("segment 0 is cut; segment 1 is cut"),
+                      HasSubstr("and of 3 more partitions"), Not(HasSubstr("Nothing found"))));
+  }
+}
+
 TEST(ExplainNoFindings, AJobOfWhichNoWindowIsDiagnosedIsNotHealthy) {
   EXPECT_FALSE(Explain(Nights(), "young").is_healthy);
   KnownJobs only_young{.node_has_run = true};

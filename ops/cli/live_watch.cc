@@ -15,6 +15,7 @@
 #include "ops/cli/finding_text.h"
 #include "ops/cli/job_coverage.h"
 #include "ops/cli/local_page.h"
+#include "ops/cli/lost_entries.h"
 #include "ops/cli/open_log.h"
 #include "ops/cli/stages.h"
 #include "ops/cli/state_folder.h"
@@ -201,6 +202,10 @@ absl::Status WatchLive(const LiveWatchOptions& options) {
         MeasureJobCoverage(**log, options.config.node.topic_prefix);
     if (!coverage.ok()) return coverage.status();
     gaps = FindLiveGaps(*coverage);
+    const absl::StatusOr<LostEntries> lost = FindLostEntries(**log, options.config);
+    if (!lost.ok()) return lost.status();
+    for (const std::string& sentence : lost->sentences) gaps.sentences.push_back(sentence + ".");
+    gaps.undecided |= lost->any();
   }
   screen.Summarize(gaps);
   return absl::OkStatus();

@@ -16,6 +16,7 @@
 #include "ops/cli/finding_log.h"
 #include "ops/cli/flag_values.h"
 #include "ops/cli/logging.h"
+#include "ops/cli/lost_entries.h"
 #include "ops/cli/node_rest.h"
 #include "ops/cli/open_log.h"
 #include "ops/cli/option_text.h"
@@ -123,8 +124,36 @@ absl::Status RunThreads(Log& log, RocksDbStore& store, const NodeConfig& config)
   return status;
 }
 
+// What was cut off, and what the stages have met that was damaged.
+std::vector<std::string> AllLost(const LostEntries& cut, const StageProbe& probe) {
+  std::vector<std::string> lost = cut.sentences;
+  if (probe.corrupt_bytes > cut.bytes)
+    lost.push_back(fmt::format("{} bytes of the input are damaged, and what they held is lost",
+                               probe.corrupt_bytes - cut.bytes));
+  return lost;
+}
+
+// What a drain came to, and how the program ends.
+absl::StatusOr<int> ReportDrain(const StateStore& store, const NodeConfig& config,
+                                const std::map<std::string, StageProbe>& probes,
+                                const std::vector<std::string>& lost, bool json) {
+  for (const std::string& sentence : lost)
+    std::cerr << "node: warning: " << Printable(sentence) << "\n";
+  const absl::StatusOr<std::string> outcome =
+      json ? DrainOutcomeJson(store, probes, lost) : DrainOutcome(store, config, lost);
+  if (!outcome.ok()) return outcome.status();
+  if (json) {
+    std::cout << *outcome;
+  } else if (!IsQuiet()) {
+    std::cerr << "node: " << Printable(*outcome) << "\n";
+  }
+  return lost.empty() ? kExitNothingFound : kExitCannotTell;
+}
+
 // To the end of what is there, every window closed.
-absl::Status Drain(Log& log, StateStore& store, const NodeConfig& config, bool json) {
+absl::StatusOr<int> Drain(Log& log, StateStore& store, const NodeConfig& config, bool json) {
+  const absl::StatusOr<LostEntries> cut = FindLostEntries(log, config);
+  if (!cut.ok()) return cut.status();
   FindingLog finding_log(steady_clock::now());
   const Topology topology =
       EroicaTopology(config, RunLength::kBounded, nullptr, nullptr, finding_log.Listener());
@@ -147,16 +176,7 @@ absl::Status Drain(Log& log, StateStore& store, const NodeConfig& config, bool j
     finding_log.Progress(probes(), steady_clock::now());
   }
   PrintLastWords(probes(), &health);
-  if (json) {
-    const absl::StatusOr<std::string> line = DrainOutcomeJson(store, probes());
-    if (!line.ok()) return line.status();
-    std::cout << *line;
-    return absl::OkStatus();
-  }
-  const absl::StatusOr<std::string> outcome = DrainOutcome(store, config);
-  if (!outcome.ok()) return outcome.status();
-  if (!IsQuiet()) std::cerr << "node: " << Printable(*outcome) << "\n";
-  return absl::OkStatus();
+  return ReportDrain(store, config, probes(), AllLost(*cut, run.probe()), json);
 }
 
 // Who works off a recording that does not exist has mistyped its path; who follows one may be there
@@ -166,7 +186,7 @@ absl::Status RequireRecording(const NodeConfig& config) {
                                        : OpenLog(config, LogAccess::kRead).status();
 }
 
-absl::Status RunNode(const NodeConfig& config, bool drain, bool json) {
+absl::StatusOr<int> RunNode(const NodeConfig& config, bool drain, bool json) {
   SetLogLevel(config.node.log_level);
   CatchStopSignals();
   if (config.runtime.processing_guarantee == "exactly_once" &&
@@ -192,7 +212,9 @@ absl::Status RunNode(const NodeConfig& config, bool drain, bool json) {
        .durability =
            config.state.survive_power_loss ? Durability::kPowerLoss : Durability::kProcessDeath});
   if (!store.ok()) return store.status();
-  return drain ? Drain(**log, **store, config, json) : RunThreads(**log, **store, config);
+  if (drain) return Drain(**log, **store, config, json);
+  const absl::Status status = RunThreads(**log, **store, config);
+  return status.ok() ? absl::StatusOr<int>(kExitNothingFound) : status;
 }
 
 int Run(const NodeCommandFlags& flags) {
@@ -216,8 +238,8 @@ int Run(const NodeCommandFlags& flags) {
     std::cout << (flags.json ? ConfigToJson(*config) + "\n" : ConfigToToml(*config));
     return kExitNothingFound;
   }
-  const absl::Status status = RunNode(*config, flags.drain, flags.json);
-  return status.ok() ? kExitNothingFound : ExitWithError(status);
+  const absl::StatusOr<int> code = RunNode(*config, flags.drain, flags.json);
+  return code.ok() ? *code : ExitWithError(code.status());
 }
 
 }  // namespace
@@ -262,7 +284,8 @@ void AddNodeCommand(CLI::App& app, int* exit_code) {
       "  eroica node --config node.toml --set runtime.idle_timeout_ms=5000\n\n"
       "Stops in good order on Ctrl-C or SIGTERM. Its log goes to standard error: a line when a "
       "finding opens and when it is resolved, and how it gets on, once a minute at most. Exit "
-      "codes: 0 stopped, 2 error. `eroica findings` shows what was found.");
+      "codes: 0 stopped, 2 error, 3 stopped by --drain, and the recording has lost records: what "
+      "was found may not be all. `eroica findings` shows what was found.");
   command->callback([flags, exit_code] { *exit_code = Run(*flags); });
 }
 

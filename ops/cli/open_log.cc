@@ -8,6 +8,7 @@
 #include "ops/cli/unfinished_mark.h"
 #include "ops/config/memory_shares.h"
 #include "ops/config/secret.h"
+#include "schemas/file_access.h"
 #include "schemas/printable_text.h"
 #include "stream_ops/kafka/kafka_log.h"
 #include "stream_ops/recording/recording_log.h"
@@ -27,6 +28,11 @@ absl::StatusOr<std::unique_ptr<Log>> OpenLog(NodeConfig config, LogAccess access
               "configuration file)");
   }
   if (recording) {
+    if (access == LogAccess::kWrite && OthersMayRead(config.node.recording))
+      std::cerr << fmt::format(
+          "eroica: warning: others may read the folder {}; what is made in it from now on is yours "
+          "alone: chmod 700 it, or chmod 2770 to share it with its group\n",
+          Printable(config.node.recording));
     const std::string interrupted = InterruptedWriting(config.node.recording);
     if (!interrupted.empty())
       std::cerr << fmt::format("eroica: warning: {}\n", Printable(interrupted));

@@ -13,6 +13,7 @@
 #include "ops/cli/config_flags.h"
 #include "ops/cli/exit_code.h"
 #include "ops/cli/log_source.h"
+#include "ops/cli/lost_entries.h"
 #include "ops/cli/open_log.h"
 #include "ops/cli/progress_bar.h"
 #include "ops/cli/slice_flags.h"
@@ -81,6 +82,12 @@ void Print(const Manifest& manifest, const RecordFlags& flags, std::string_view 
   }
 }
 
+// What the source had lost, the copy has not.
+void WarnOfLost(const Manifest& manifest) {
+  for (const std::string& sentence : manifest.lost)
+    std::cerr << fmt::format("eroica: warning: {}\n", Printable(sentence));
+}
+
 absl::StatusOr<Manifest> IntoTopics(const RecordFlags& flags, NodeConfig config,
                                     const LogSource& source, RecordRequest request) {
   const std::string prefix = config.node.topic_prefix;
@@ -99,7 +106,7 @@ absl::StatusOr<Manifest> IntoTopics(const RecordFlags& flags, NodeConfig config,
   return RecordIntoTopics(*source.log, source.readers, std::move(request), **target, target_of);
 }
 
-absl::Status Record(const RecordFlags& flags) {
+absl::StatusOr<int> Record(const RecordFlags& flags) {
   if (flags.output.empty() == flags.into.empty() && !flags.dry_run) {
     return absl::InvalidArgumentError(
         "where to? Give -o DIR for a recording, or --into HOST:PORT for topics");
@@ -119,8 +126,10 @@ absl::Status Record(const RecordFlags& flags) {
     const absl::StatusOr<SlicePlan> plan = PlanSlice(*slice, source->readers);
     if (!plan.ok()) return plan.status();
     std::cout << (flags.json ? PlanJson(*plan) : PlanText(*plan));
-    return absl::OkStatus();
+    return kExitNothingFound;
   }
+  const absl::StatusOr<LostEntries> lost = FindLostEntries(*source->log, *config, *slice);
+  if (!lost.ok()) return lost.status();
   CatchStopSignals();
   ProgressBar bar(ProgressStream(), "recording", std::chrono::steady_clock::now());
   RecordRequest request{.slice = *slice,
@@ -130,7 +139,9 @@ absl::Status Record(const RecordFlags& flags) {
                                      .job = flags.slice.job(),
                                      .from_ms = times->from_ms,
                                      .to_ms = times->to_ms,
-                                     .stamped_at_arrival = source->stamped_until_ms.has_value()}};
+                                     .stamped_at_arrival = source->stamped_until_ms.has_value(),
+                                     .lost = lost->sentences},
+                        .lost_bytes = lost->bytes};
   request.progress = [report = Progress(bar), total = slice->size()](int64_t done) {
     return report(done, total);
   };
@@ -141,17 +152,19 @@ absl::Status Record(const RecordFlags& flags) {
   bar.Clear();
   if (!manifest.ok()) return manifest.status();
   Print(*manifest, flags, "recorded ");
-  return absl::OkStatus();
+  WarnOfLost(*manifest);
+  return lost->any() ? kExitCannotTell : kExitNothingFound;
 }
 
-absl::Status Verify(const RecordFlags& flags) {
+absl::StatusOr<int> Verify(const RecordFlags& flags) {
   CatchStopSignals();
   ProgressBar bar(ProgressStream(), "verifying", std::chrono::steady_clock::now());
   const absl::StatusOr<Manifest> manifest = VerifyRecording(flags.verify, Progress(bar));
   bar.Clear();
   if (!manifest.ok()) return manifest.status();
   Print(*manifest, flags, "as recorded: ");
-  return absl::OkStatus();
+  WarnOfLost(*manifest);
+  return manifest->lost.empty() ? kExitNothingFound : kExitCannotTell;
 }
 
 void AddFlags(CLI::App& command, RecordFlags& flags) {
@@ -193,10 +206,10 @@ void AddRecordCommand(CLI::App& app, int* exit_code) {
       "A recording has a manifest (manifest.json): jobs, ranks, times, versions, checksums. A copy "
       "that was stopped is begun anew by the same command. Times are those of the records: in "
       "Kafka, when they arrived. Exit codes: 0 recorded, or as recorded; 2 error, or not as "
-      "recorded.");
+      "recorded; 3 recorded, or as recorded, and the source had lost records.");
   command->callback([flags, exit_code] {
-    const absl::Status status = flags->verify.empty() ? Record(*flags) : Verify(*flags);
-    *exit_code = status.ok() ? kExitNothingFound : ExitWithError(status);
+    const absl::StatusOr<int> code = flags->verify.empty() ? Record(*flags) : Verify(*flags);
+    *exit_code = code.ok() ? *code : ExitWithError(code.status());
   });
 }
 

@@ -16,6 +16,7 @@
 #include "ops/cli/finding_comparison.h"
 #include "ops/cli/finding_text.h"
 #include "ops/cli/logging.h"
+#include "ops/cli/lost_entries.h"
 #include "ops/cli/open_log.h"
 #include "ops/cli/progress_bar.h"
 #include "ops/cli/replay_job.h"
@@ -107,8 +108,10 @@ std::string Speed(const ReplayOutcome& outcome) {
                      static_cast<double>(outcome.span_ms) / 1e3 / outcome.seconds);
 }
 
-std::string Warnings(const ReplayOutcome& outcome) {
+std::string Warnings(const ReplayOutcome& outcome, const LostEntries& lost) {
   std::string text;
+  for (const std::string& sentence : lost.sentences)
+    text += fmt::format("warning: {}\n", Printable(sentence));
   if (outcome.records_missing > 0)
     text += fmt::format("warning: {} records had left the log by its retention\n",
                         outcome.records_missing);
@@ -123,7 +126,12 @@ std::string Warnings(const ReplayOutcome& outcome) {
   return text;
 }
 
-std::string OutcomeText(const ReplayFolder& folder, const ReplayOutcome& outcome) {
+bool IsWhole(const ReplayOutcome& outcome, const LostEntries& lost) {
+  return !lost.any() && outcome.corrupt_bytes == 0 && outcome.records_missing == 0;
+}
+
+std::string OutcomeText(const ReplayFolder& folder, const ReplayOutcome& outcome,
+                        const LostEntries& lost) {
   const size_t count = outcome.findings.size();
   std::string text = fmt::format("replay {}: ", Printable(folder.record().replay_id));
   text += outcome.records == 0 && !folder.is_new()
@@ -131,9 +139,10 @@ std::string OutcomeText(const ReplayFolder& folder, const ReplayOutcome& outcome
               : fmt::format("{} records, {:.1f} MB, {} of them, in {:.1f} s{}\n", outcome.records,
                             static_cast<double>(outcome.bytes) / 1e6, SpanText(outcome.span_ms),
                             outcome.seconds, Speed(outcome));
-  text += Warnings(outcome);
-  text +=
-      count == 0 ? "nothing found\n" : fmt::format("{} finding{}\n", count, count == 1 ? "" : "s");
+  text += Warnings(outcome, lost);
+  text += count > 0                ? fmt::format("{} finding{}\n", count, count == 1 ? "" : "s")
+          : IsWhole(outcome, lost) ? "nothing found\n"
+                                   : "cannot tell: nothing was found, and not all of it was read\n";
   for (const Finding& finding : outcome.findings) text += FindingLine(finding);
   const std::string& prefix = folder.record().topic_prefix;
   return text +
@@ -141,7 +150,8 @@ std::string OutcomeText(const ReplayFolder& folder, const ReplayOutcome& outcome
                      prefix == kDefaultTopicPrefix ? "" : " --topic-prefix " + Printable(prefix));
 }
 
-std::string OutcomeJson(const ReplayFolder& folder, const ReplayOutcome& outcome) {
+std::string OutcomeJson(const ReplayFolder& folder, const ReplayOutcome& outcome,
+                        const LostEntries& lost) {
   nlohmann::ordered_json findings = nlohmann::ordered_json::array();
   for (const Finding& finding : outcome.findings)
     findings.push_back(nlohmann::ordered_json::parse(ToJson(finding), nullptr, false));
@@ -154,6 +164,7 @@ std::string OutcomeJson(const ReplayFolder& folder, const ReplayOutcome& outcome
                                     {"records_missing", outcome.records_missing},
                                     {"corrupt_bytes", outcome.corrupt_bytes},
                                     {"records_unreadable", outcome.records_unreadable},
+                                    {"lost", lost.sentences},
                                     {"findings", std::move(findings)}};
   return PrintableJson(
              json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +
@@ -184,8 +195,13 @@ absl::StatusOr<int> Replay(const ReplayFlags& flags) {
     const absl::StatusOr<uint64_t> published = PublishFindings(*folder, **log, flags.to_topic);
     if (!published.ok()) return published.status();
   }
-  std::cout << (flags.json ? OutcomeJson(*folder, *outcome) : OutcomeText(*folder, *outcome));
-  return outcome->findings.empty() ? kExitNothingFound : kExitFindings;
+  const absl::StatusOr<LostEntries> lost =
+      FindLostEntries(*asked->job.source.log, asked->job.config, folder->record().slice);
+  if (!lost.ok()) return lost.status();
+  std::cout << (flags.json ? OutcomeJson(*folder, *outcome, *lost)
+                           : OutcomeText(*folder, *outcome, *lost));
+  if (!outcome->findings.empty()) return kExitFindings;
+  return IsWhole(*outcome, *lost) ? kExitNothingFound : kExitCannotTell;
 }
 
 // name: the folder of a recording or of a replay; "live": the configured log's findings; or a topic
@@ -283,8 +299,9 @@ void AddReplayCommand(CLI::App& app, int* exit_code) {
       "  eroica replay --compare live as-it-was/ --bootstrap localhost:9092 --job night\n\n"
       "The live nodes, their groups and their findings are left alone. A replay that was stopped "
       "goes on with the same command. Times are those of the records: in Kafka, when they arrived. "
-      "Exit codes: 0 nothing found, 1 findings, 2 error; --compare: 0 the same, 1 they differ, 2 "
-      "error.");
+      "Exit codes: 0 nothing found, 1 findings, 2 error, 3 cannot tell (nothing was found, and "
+      "records "
+      "had left the log or were damaged); --compare: 0 the same, 1 they differ, 2 error.");
   command->callback([flags, exit_code] {
     const absl::StatusOr<int> code = flags->compare.empty() ? Replay(*flags) : Compare(*flags);
     *exit_code = code.ok() ? *code : ExitWithError(code.status());

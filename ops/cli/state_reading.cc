@@ -3,6 +3,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "ops/cli/lost_entries.h"
 #include "ops/cli/state_folder.h"
 
 namespace eroica {
@@ -19,7 +20,12 @@ absl::StatusOr<KnownJobs> JobsBehind(Log& log, const NodeConfig& config) {
   if (!std::filesystem::exists(folder)) return KnownJobs();
   const absl::StatusOr<std::unique_ptr<const RocksDbStore>> store = OpenState(folder);
   if (!store.ok()) return store.status();
-  return JobsOfStore(**store);
+  absl::StatusOr<KnownJobs> known = JobsOfStore(**store);
+  if (!known.ok()) return known;
+  const absl::StatusOr<LostEntries> lost = FindLostEntries(log, config);
+  if (!lost.ok()) return lost.status();
+  known->lost = lost->sentences;
+  return known;
 }
 
 }  // namespace eroica
