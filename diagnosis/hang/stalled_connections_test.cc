@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <vector>
 
 #include "diagnosis/hang/hang_operator.h"
 #include "diagnosis/hang/standing_job.h"
@@ -14,6 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr int64_t kBusy = 1'000'000'000;
@@ -98,8 +100,9 @@ TEST(StalledConnections, OtherGroupsConnectionsDoNotCount) {
   job.Group("dp1", {2, 3});
   job.InFlight(0, CollectiveOperation::kAllReduce, 7, {0, 1});
   job.Connection(2, 3, kBusy);
-  for (const Finding& finding : HangOperator().Evaluate(job.View()))
-    EXPECT_THAT(finding.culprits, IsEmpty());
+  const std::vector<Finding> findings = HangOperator().Evaluate(job.View());
+  ASSERT_THAT(findings, Not(IsEmpty()));
+  for (const Finding& finding : findings) EXPECT_THAT(finding.culprits, IsEmpty());
 }
 
 TEST(StalledConnections, WhoIsMissingIsToBlameWhateverConnectionsSay) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "diagnosis/measurements/training_view.h"
 #include "diagnosis/report/finding_measures.h"
@@ -79,12 +80,14 @@ TEST(LinkMatrixOperator, TwoPortsOfOneHostWaitForTheNextWindow) {
     ASSERT_NE(seen, nullptr);
     EXPECT_EQ(seen->threshold, 2);
   }
-  for (const Finding& finding : Ring(24)
-                                    .Connect(1, 2, 12)
-                                    .Connect(2, 3, 12)
-                                    .Connect(12, 13, 10)
-                                    .Connect(13, 14, 10)
-                                    .Evaluate())
+  const std::vector<Finding> of_two_hosts = Ring(24)
+                                                .Connect(1, 2, 12)
+                                                .Connect(2, 3, 12)
+                                                .Connect(12, 13, 10)
+                                                .Connect(13, 14, 10)
+                                                .Evaluate();
+  ASSERT_FALSE(of_two_hosts.empty());
+  for (const Finding& finding : of_two_hosts)
     EXPECT_EQ(FindMeasure(finding, kSeenInWindows), nullptr) << "of two hosts";
 }
 

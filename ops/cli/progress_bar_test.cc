@@ -66,9 +66,15 @@ TEST(ProgressBar, DoneBeyondTheTotalIsFull) {
 }
 
 TEST(ProgressBar, NobodyLooksOn) {
-  ProgressBar bar(nullptr, "x", kStart);
-  bar.Update(5, 10, kStart + seconds(5));
-  bar.Clear();
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  {
+    ProgressBar bar(nullptr, "x", kStart);
+    bar.Update(5, 10, kStart + seconds(5));
+    bar.Clear();
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
 }
 
 }  // namespace
