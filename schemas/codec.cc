@@ -1,7 +1,6 @@
 #include "schemas/codec.h"
 
 #include "schemas/aligned_copy.h"
-#include "schemas/check.h"
 #include "schemas/invariants.h"
 #include "schemas/wire_codec.h"
 
@@ -62,18 +61,10 @@ struct Encoder::Impl {
     if (violation != DropReason::kNone) return violation;
     writer.Clear();
     Write(value, writer);
-    if (writer.full()) return DropReason::kLimitExceeded;
+    if (writer.failure() != DropReason::kNone) return writer.failure();
     *out = Bytes(reinterpret_cast<const std::byte*>(writer.builder().GetBufferPointer()),
                  writer.builder().GetSize());
     return DropReason::kNone;
-  }
-
-  template <typename T>
-  Bytes Encode(const T& value) {
-    Bytes bytes;
-    const DropReason violation = TryEncode(value, &bytes);
-    if (violation != DropReason::kNone) CheckFailed(__FILE__, __LINE__, ToString(violation).data());
-    return bytes;
   }
 
   WireWriter writer;
@@ -101,14 +92,12 @@ Encoder::~Encoder() = default;
 Encoder::Encoder(Encoder&&) noexcept = default;
 Encoder& Encoder::operator=(Encoder&&) noexcept = default;
 
-Bytes Encoder::Encode(const EventBatch& batch) { return impl_->Encode(batch); }
-Bytes Encoder::Encode(const PatternBatch& batch) { return impl_->Encode(batch); }
-Bytes Encoder::Encode(const CollectiveBatch& batch) { return impl_->Encode(batch); }
-Bytes Encoder::Encode(const CollectiveSummary& summary) { return impl_->Encode(summary); }
-Bytes Encoder::Encode(const Finding& finding) { return impl_->Encode(finding); }
-Bytes Encoder::Encode(const Control& control) { return impl_->Encode(control); }
-Bytes Encoder::Encode(const RankStanding& standing) { return impl_->Encode(standing); }
-
+DropReason Encoder::TryEncode(const EventBatch& batch, Bytes* out) {
+  return impl_->TryEncode(batch, out);
+}
+DropReason Encoder::TryEncode(const Control& control, Bytes* out) {
+  return impl_->TryEncode(control, out);
+}
 DropReason Encoder::TryEncode(const PatternBatch& batch, Bytes* out) {
   return impl_->TryEncode(batch, out);
 }

@@ -4,7 +4,7 @@
 // Decoding never trusts a payload: it is copied to an aligned buffer, checked by FlatBuffers'
 // verifier, read with every column length, varint and count checked, and held against the
 // invariants of its type (invariants.h). What fails is answered with a DropReason, never with a
-// crash and never with half a batch.
+// crash and never with half a batch. Encoding holds a value against the same invariants.
 #pragma once
 
 #include <cstddef>
@@ -72,25 +72,18 @@ class Encoder {
   Encoder(Encoder&&) noexcept;
   Encoder& operator=(Encoder&&) noexcept;
 
-  // The bytes live until the next call; equal content gives equal bytes. The batch must keep its
-  // invariants (invariants.h), and its times must be multiples of time_unit_ns relative to the
-  // first: what breaks that is a bug and stops the program. Names and texts that are too long are
-  // cut.
-  Bytes Encode(const EventBatch& batch);
-  Bytes Encode(const PatternBatch& batch);
-  Bytes Encode(const CollectiveBatch& batch);
-  Bytes Encode(const CollectiveSummary& summary);
-  Bytes Encode(const Finding& finding);
-  Bytes Encode(const Control& control);
-  Bytes Encode(const RankStanding& standing);
-
-  // The same of what was made of data from outside. kNone: *out are the bytes. Anything else: the
-  // invariant that it breaks; kLimitExceeded too where it is larger than a payload may be.
-  DropReason TryEncode(const PatternBatch& batch, Bytes* out);
-  DropReason TryEncode(const CollectiveBatch& batch, Bytes* out);
-  DropReason TryEncode(const CollectiveSummary& summary, Bytes* out);
-  DropReason TryEncode(const Finding& finding, Bytes* out);
-  DropReason TryEncode(const RankStanding& standing, Bytes* out);
+  // kNone: *out are the bytes, which live until the next call; equal content gives equal bytes.
+  // Anything else: the invariant (invariants.h) that the value breaks; kTimeOutOfRange where a time
+  // is no multiple of time_unit_ns behind the first; kLimitExceeded where the value is larger than
+  // a payload may be. Every number may come from outside, so no value stops the program. Names and
+  // texts that are too long are cut.
+  [[nodiscard]] DropReason TryEncode(const EventBatch& batch, Bytes* out);
+  [[nodiscard]] DropReason TryEncode(const PatternBatch& batch, Bytes* out);
+  [[nodiscard]] DropReason TryEncode(const CollectiveBatch& batch, Bytes* out);
+  [[nodiscard]] DropReason TryEncode(const CollectiveSummary& summary, Bytes* out);
+  [[nodiscard]] DropReason TryEncode(const Finding& finding, Bytes* out);
+  [[nodiscard]] DropReason TryEncode(const Control& control, Bytes* out);
+  [[nodiscard]] DropReason TryEncode(const RankStanding& standing, Bytes* out);
 
  private:
   struct Impl;

@@ -9,6 +9,7 @@
 #include "schemas/codec.h"
 #include "schemas/example_payloads.h"
 #include "schemas/invariants.h"
+#include "schemas/test_encoder.h"
 
 namespace eroica {
 namespace {
@@ -19,7 +20,7 @@ template <typename T>
 class Corruption : public ::testing::Test {
  protected:
   Corruption() {
-    Encoder encoder;
+    TestEncoder encoder;
     const Bytes bytes = encoder.Encode(Example<T>());
     payload_.assign(bytes.begin(), bytes.end());
   }
@@ -35,7 +36,7 @@ class Corruption : public ::testing::Test {
   }
 
   Payload payload_;
-  Encoder encoder_;
+  TestEncoder encoder_;
   Decoder decoder_, other_decoder_;
 };
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "schemas/example_payloads.h"
+#include "schemas/test_encoder.h"
 
 namespace eroica {
 namespace {
@@ -23,7 +24,7 @@ void Name(auto* value) { value->job = JobId("j"); }
 
 template <typename T>
 void ExpectRoundTrip(const T& value) {
-  Encoder encoder;
+  TestEncoder encoder;
   Decoder decoder;
   T decoded = Example<T>();  // what it held before must not shine through
   ASSERT_EQ(decoder.Decode(encoder.Encode(value), &decoded), DropReason::kNone);
@@ -43,10 +44,10 @@ TYPED_TEST(CodecRoundTrip, KeepsAnEmptyPayload) {
 }
 
 TYPED_TEST(CodecRoundTrip, EqualContentGivesEqualBytes) {
-  Encoder used;
+  TestEncoder used;
   used.Encode(ExampleEventBatch());
   used.Encode(Example<TypeParam>());
-  Encoder fresh;
+  TestEncoder fresh;
   const Bytes a = used.Encode(Example<TypeParam>());
   const Bytes b = fresh.Encode(Example<TypeParam>());
   EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end()));
@@ -55,7 +56,7 @@ TYPED_TEST(CodecRoundTrip, EqualContentGivesEqualBytes) {
 TYPED_TEST(CodecRoundTrip, ADecoderForgetsThePayloadBefore) {
   TypeParam empty;
   Name(&empty);
-  Encoder encoder;
+  TestEncoder encoder;
   Decoder decoder;
   TypeParam decoded;
   ASSERT_EQ(decoder.Decode(encoder.Encode(Example<TypeParam>()), &decoded), DropReason::kNone);
@@ -151,7 +152,7 @@ TEST(Codec, CutsLongNamesBetweenCharacters) {
   batch.functions = {{.name = almost + "yz"},
                      {.name = almost + "\xc3\xa9"},
                      {.name = almost + "\xf0\x9f\x94\xa5!"}};
-  Encoder encoder;
+  TestEncoder encoder;
   EventBatch decoded;
   ASSERT_EQ(Decoder().Decode(encoder.Encode(batch), &decoded), DropReason::kNone);
   EXPECT_EQ(decoded.functions[0].name, almost + "y");
@@ -166,7 +167,7 @@ TEST(Codec, CutsLongNamesBetweenCharacters) {
 }
 
 TEST(Codec, ReusesTheMemoryOfABatch) {
-  Encoder encoder;
+  TestEncoder encoder;
   Decoder decoder;
   EventBatch decoded;
   ASSERT_EQ(decoder.Decode(encoder.Encode(ExampleEventBatch()), &decoded), DropReason::kNone);
@@ -181,7 +182,7 @@ TEST(Codec, ReusesTheMemoryOfABatch) {
 }
 
 TEST(Codec, KnowsThePayloadByItsIdentifier) {
-  Encoder encoder;
+  TestEncoder encoder;
   EXPECT_EQ(TypeOf(encoder.Encode(ExampleEventBatch())), PayloadType::kEventBatch);
   EXPECT_EQ(TypeOf(encoder.Encode(ExamplePatternBatch())), PayloadType::kPatternBatch);
   EXPECT_EQ(TypeOf(encoder.Encode(ExampleCollectiveBatch())), PayloadType::kCollectiveBatch);

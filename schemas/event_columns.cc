@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "schemas/check.h"
 #include "schemas/exact_division.h"
 #include "schemas/time_column.h"
 
@@ -169,7 +168,7 @@ EventColumnOffsets WriteEventColumns(const EventBatch& batch, WireWriter& writer
   WriteCollectives(batch.collectives, writer, &out);
   WriteSamples(batch.samples, out.base_time_ns, unit, writer, &out);
   WriteMarks(batch.marks, out.base_time_ns, unit, writer, &out);
-  EROICA_CHECK(unit.exact());  // all times are multiples of time_unit_ns relative to the first
+  if (!unit.exact()) writer.NoteInexactTime();
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "schemas/example_payloads.h"
+#include "schemas/test_encoder.h"
 
 namespace eroica {
 namespace {
@@ -26,7 +27,7 @@ using PayloadTypes = ::testing::Types<EventBatch, PatternBatch, CollectiveBatch,
 TYPED_TEST_SUITE(GoldenPayload, PayloadTypes);
 
 TYPED_TEST(GoldenPayload, IsReadAndWrittenUnchanged) {
-  Encoder encoder;
+  TestEncoder encoder;
   const Bytes written = encoder.Encode(Example<TypeParam>());
   const std::string golden = ReadPayload(std::string(SchemaId(TypeOf(written))));
   ASSERT_FALSE(golden.empty());
@@ -50,7 +51,7 @@ void ExpectRead(const std::string& payload, const T& expected) {
 template <typename T>
 void ExpectUnchanged(const std::string& payload, const T& expected) {
   ExpectRead(payload, expected);
-  Encoder encoder;
+  TestEncoder encoder;
   const Bytes written = encoder.Encode(expected);
   EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(written.data()), written.size()),
             payload);

@@ -21,9 +21,19 @@ class WireWriter {
   using VectorOffset = flatbuffers::Offset<flatbuffers::Vector<T>>;
 
   flatbuffers::FlatBufferBuilder& builder() { return builder_; }
-  void Clear() { builder_.Clear(); }
+  void Clear() {
+    builder_.Clear();
+    inexact_ = false;
+  }
   // Larger than a payload may be; what was written is no payload.
   bool full() const { return builder_.GetSize() > CodecLimits::kPayloadBytes; }
+  // A time has no place in the column's unit; what was written is no payload.
+  void NoteInexactTime() { inexact_ = true; }
+  // kNone: what was written is a payload.
+  DropReason failure() const {
+    if (full()) return DropReason::kLimitExceeded;
+    return inexact_ ? DropReason::kTimeOutOfRange : DropReason::kNone;
+  }
 
   // Nothing where the text is empty. What is longer than the limit is cut, at a character's begin
   // where it is UTF-8.
@@ -76,6 +86,7 @@ class WireWriter {
  private:
   flatbuffers::FlatBufferBuilder builder_{64 << 10};
   VarintColumnWriter column_;
+  bool inexact_ = false;
   // a stack: one stretch for each vector of tables that is being written
   std::vector<flatbuffers::uoffset_t> offsets_;
 };

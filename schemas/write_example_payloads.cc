@@ -5,6 +5,7 @@
 
 #include "schemas/codec.h"
 #include "schemas/example_payloads.h"
+#include "schemas/test_encoder.h"
 
 namespace eroica {
 namespace {
@@ -18,7 +19,7 @@ bool WriteFile(const std::string& path, Bytes bytes) {
 
 template <typename T>
 bool WriteExample(const std::string& folder) {
-  Encoder encoder;
+  TestEncoder encoder;
   const Bytes bytes = encoder.Encode(Example<T>());
   return WriteFile(folder + "/" + std::string(SchemaId(TypeOf(bytes))) + ".bin", bytes);
 }

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "schemas/codec.h"
+#include "schemas/test_encoder.h"
 #include "state_store/in_memory_store.h"
 #include "state_store/key_schema.h"
 
@@ -91,7 +92,7 @@ TEST(DrainOutcome, SaysHowManyFindingsAndWhatToTypeNext) {
   const absl::StatusOr<std::string> none = DrainOutcome(store, config, {});
   ASSERT_TRUE(none.ok()) << none.status();
   EXPECT_THAT(*none, Not(HasSubstr("eroica findings")));
-  Encoder encoder;
+  TestEncoder encoder;
   StateChanges changes;
   for (const FindingState state : {FindingState::kOpened, FindingState::kResolved}) {
     const Finding finding = SlowRank(state, state == FindingState::kOpened ? "f1" : "f2");

@@ -16,6 +16,7 @@
 #include "ops/cli/program_run.h"
 #include "schemas/codec.h"
 #include "schemas/example_payloads.h"
+#include "schemas/test_encoder.h"
 #include "stream_ops/recording/recording_log.h"
 
 namespace eroica {
@@ -53,7 +54,7 @@ class FindingsProgramTest : public ::testing::Test {
   std::string recording() const { return folder_.path() + "/recording"; }
 
   void Append(const Finding& finding) {
-    Encoder encoder;
+    TestEncoder encoder;
     const Bytes payload = encoder.Encode(finding);
     ASSERT_TRUE(producer_
                     ->Append({.topic = "eroica.findings",

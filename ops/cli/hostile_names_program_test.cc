@@ -12,6 +12,7 @@
 #include "schemas/codec.h"
 #include "schemas/example_payloads.h"
 #include "schemas/printable_text.h"
+#include "schemas/test_encoder.h"
 #include "stream_ops/recording/recording_log.h"
 
 namespace eroica {
@@ -43,7 +44,7 @@ class HostileNamesTest : public ::testing::Test {
     ASSERT_EQ(Run({"topics", "create"}).exit_code, kExitNothingFound);
     const auto log = RecordingLog::Open({.directory = Recording()});
     const auto producer = (*log)->NewProducer();
-    Encoder encoder;
+    TestEncoder encoder;
     const Bytes payload = encoder.Encode(HostileFinding());
     ASSERT_TRUE((*producer)
                     ->Append({.topic = "eroica.findings",

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "schemas/codec.h"
+#include "schemas/test_encoder.h"
 #include "schemas/time_unit.h"
 #include "stream_ops/log/memory_log.h"
 #include "stream_ops/runtime/topic_layout.h"
@@ -80,7 +81,7 @@ class JobCoverageTest : public ::testing::Test {
   }
 
   MemoryLog log_;
-  Encoder encoder_;
+  TestEncoder encoder_;
 };
 
 TEST_F(JobCoverageTest, RanksThatAllWaitHaveThatInCommon) {

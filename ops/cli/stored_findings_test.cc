@@ -5,6 +5,7 @@
 
 #include "ops/cli/state_folder.h"
 #include "schemas/codec.h"
+#include "schemas/test_encoder.h"
 #include "state_store/in_memory_store.h"
 #include "state_store/key_schema.h"
 
@@ -41,7 +42,7 @@ class StoredFindingsTest : public ::testing::Test {
   }
 
   InMemoryStore store_;
-  Encoder encoder_;
+  TestEncoder encoder_;
   uint64_t malformed_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "schemas/example_payloads.h"
+#include "schemas/test_encoder.h"
 #include "stream_ops/log/memory_log.h"
 
 namespace eroica {
@@ -18,7 +19,7 @@ TEST(FindingFollowerTest, ReadsWhatIsThereSaysSoAndFollows) {
               {.name = "eroica.findings", .partitions = 2, .config = {}, .replication_factor = 1})
           .ok());
   const auto producer = *log.NewProducer();
-  Encoder encoder;
+  TestEncoder encoder;
   const auto publish = [&](const std::string& id, int32_t partition) {
     Finding finding = ExampleFinding();
     finding.id = id;

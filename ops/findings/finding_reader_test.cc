@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "schemas/test_encoder.h"
 #include "stream_ops/log/memory_log.h"
 #include "stream_ops/topics.h"
 
@@ -47,7 +48,7 @@ class FindingReaderTest : public ::testing::Test {
   }
 
   MemoryLog log_;
-  Encoder encoder_;
+  TestEncoder encoder_;
   std::unique_ptr<LogProducer> producer_;
   std::unique_ptr<FindingReader> reader_;
 };

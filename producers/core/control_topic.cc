@@ -1,5 +1,7 @@
 #include "producers/core/control_topic.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <ctime>
 #include <utility>
@@ -26,7 +28,11 @@ absl::Status WriteControl(Log& log, const std::string& topic_prefix, const Contr
   const absl::StatusOr<std::unique_ptr<LogProducer>> producer = log.NewProducer();
   if (!producer.ok()) return producer.status();
   Encoder encoder;
-  const Bytes payload = encoder.Encode(control);
+  Bytes payload;
+  if (const DropReason broken = encoder.TryEncode(control, &payload); broken != DropReason::kNone) {
+    return absl::InvalidArgumentError(fmt::format(
+        "the request breaks a rule of its schema ({}) and was not written", ToString(broken)));
+  }
   const absl::Status status = (*producer)->Append(
       {.topic = TopicName(topic_prefix, Topic::kControl),
        .key = JobKey(control.job),

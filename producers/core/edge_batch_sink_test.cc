@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "producers/core/log_batch_sink.h"
+#include "schemas/test_encoder.h"
 #include "state_store/in_memory_store.h"
 #include "stream_ops/log/memory_log.h"
 #include "stream_ops/runtime/testing/log_reading.h"
@@ -143,7 +144,7 @@ TEST_F(EdgeBatchSinkTest, WhatIsNoSummaryIsRefusedThere) {
   std::vector<ConsumerRecord> records = ReadTopic(log_, "eroica.events");
   ConsumerRecord& cut = records.front();
   cut.value.resize(cut.value.size() / 2);
-  Encoder encoder;
+  TestEncoder encoder;
   const Bytes control = encoder.Encode(Control{.job = JobId{"job"}});
   for (const std::string& value :
        {cut.value, std::string(reinterpret_cast<const char*>(control.data()), control.size())}) {

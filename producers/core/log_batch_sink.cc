@@ -31,8 +31,14 @@ LogBatchSink::LogBatchSink(LogProducer* producer, LogBatchSinkOptions options)
       topic_(TopicName(options_.topic_prefix, Topic::kEvents)) {}
 
 absl::Status LogBatchSink::Write(const EventBatch& batch) {
-  const Bytes payload = encoder_.Encode(batch);
   const ProducerIdentity& who = batch.identity;
+  Bytes payload;
+  if (const DropReason broken = encoder_.TryEncode(batch, &payload); broken != DropReason::kNone) {
+    return absl::InternalError(fmt::format(
+        "batch {} of rank {} breaks a rule of its schema ({}) and was not written; please report "
+        "it with the input",
+        batch.sequence, who.rank.value, ToString(broken)));
+  }
   ProducerRecord record{
       .topic = topic_,
       .key = EventsKey(who.job, who.rank),

@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 namespace eroica {
 namespace {
 
 using ::testing::Contains;
+using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
@@ -47,6 +49,19 @@ EventBatch Batch(uint32_t rank) {
   batch.lanes = {{.name = "main"}};
   batch.intervals.push_back(5'000'000'000, 10, 0, 0);
   return batch;
+}
+
+// The process goes on, and the next batch is written.
+TEST(LogBatchSink, ABatchThatBreaksAnInvariantIsAnError) {
+  BoundedProducer producer(10);
+  LogBatchSink sink(&producer, {});
+  EventBatch broken = Batch(0);
+  broken.communicators = {{.id = CommId{1}, .ranks = {0, 256}}};
+  const absl::Status status = sink.Write(broken);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("index_out_of_range"));
+  EXPECT_TRUE(sink.Write(Batch(0)).ok());
+  EXPECT_THAT(producer.records, SizeIs(1));
 }
 
 TEST(LogBatchSink, RecordsCarryKeyHeadersTimeAndTheBatch) {

@@ -20,7 +20,10 @@ namespace {
 class NullTransport final : public Transport {
  public:
   absl::Status Write(const EventBatch& batch) override {
-    bytes_ += encoder_.Encode(batch).size();
+    Bytes payload;
+    if (const DropReason broken = encoder_.TryEncode(batch, &payload); broken != DropReason::kNone)
+      return absl::InvalidArgumentError(std::string(ToString(broken)));
+    bytes_ += payload.size();
     return absl::OkStatus();
   }
   absl::Status Close(std::chrono::milliseconds) override { return absl::OkStatus(); }

@@ -12,6 +12,7 @@
 #include "producers/import/function_table.h"
 #include "producers/import/test_folder.h"
 #include "producers/import/trace_import.h"
+#include "schemas/test_encoder.h"
 
 namespace eroica {
 namespace {
@@ -239,7 +240,7 @@ TEST_F(BadInput, ManyLongNames) {
               Event("cpu_op", std::string(3'990, 'x') + std::to_string(i), std::to_string(i), "1");
   folder.Write("rank0.json", Trace(0, 1, events));
   EXPECT_EQ(Import().total.imported, 5'000u);
-  Encoder encoder;
+  TestEncoder encoder;
   for (const EventBatch& batch : sink.batches)
     EXPECT_LE(encoder.Encode(batch).size(), size_t{16} << 20);
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "schemas/test_encoder.h"
 #include "stream_ops/align/align_task.h"
 #include "stream_ops/align/align_test_batches.h"
 
@@ -74,7 +75,7 @@ T NumberAt(const std::string& payload, size_t at) {
 // rows are references, each counted from where it stands.
 std::string WithOnePredecessorInManyPlaces(const CollectiveBatch& batch) {
   constexpr size_t kPredecessors = 4 + 2 * 10;  // collective.fbs
-  Encoder encoder;
+  TestEncoder encoder;
   const Bytes bytes = encoder.Encode(batch);
   std::string payload(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const size_t table = NumberAt<uint32_t>(payload, 0);

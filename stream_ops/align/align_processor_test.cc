@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/test_encoder.h"
 #include "schemas/time_unit.h"
 #include "state_store/in_memory_store.h"
 #include "state_store/key_schema.h"
@@ -148,7 +149,7 @@ TEST_F(AlignProcessorTest, TooMuchMemoryClosesTheOldestWindowOfTheLargestCommuni
 TEST_F(AlignProcessorTest, ABadPayloadGoesToTheDeadLetters) {
   AlignTask task(&store_);
   task.Process(std::string("no batch"), 0);
-  Encoder encoder;
+  TestEncoder encoder;
   CollectiveSummary summary;
   summary.job = JobId("job");
   const Bytes wrong = encoder.Encode(summary);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/test_encoder.h"
 #include "schemas/time_unit.h"
 #include "state_store/in_memory_store.h"
 #include "stream_ops/align/align_processor.h"
@@ -80,7 +81,7 @@ class AlignTask : public ProcessorContext {
  private:
   InMemoryStore* store_;
   StateChanges changes_;
-  Encoder encoder_;
+  TestEncoder encoder_;
   Decoder decoder_;
   AlignProcessor processor_;
 };

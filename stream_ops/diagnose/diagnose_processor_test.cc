@@ -12,6 +12,7 @@
 #include "diagnosis/measurements/training_view.h"
 #include "schemas/finding_json.h"
 #include "schemas/finding_version.h"
+#include "schemas/test_encoder.h"
 #include "state_store/in_memory_store.h"
 #include "state_store/key_schema.h"
 
@@ -126,7 +127,7 @@ class DiagnoseProcessorTest : public ::testing::Test {
   InMemoryStore store_;
   RecordingContext context_{store_};
   DiagnoseProcessor processor_;
-  Encoder encoder_;
+  TestEncoder encoder_;
   int64_t next_offset_ = 0;
 };
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "schemas/test_encoder.h"
+
 namespace eroica {
 
 EventBatchBuilder::EventBatchBuilder(uint32_t rank, uint64_t sequence, uint32_t window_steps,
@@ -95,7 +97,7 @@ SummarizeHarness::SummarizeHarness(const SummarizeOptions& options) : options_(o
 }
 
 void SummarizeHarness::Process(const EventBatch& batch) {
-  Encoder encoder;
+  TestEncoder encoder;
   const Bytes bytes = encoder.Encode(batch);  // live as long as the encoder
   ProcessBytes({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }

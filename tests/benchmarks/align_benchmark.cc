@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/test_encoder.h"
 #include "state_store/in_memory_store.h"
 #include "stream_ops/align/align_processor.h"
 #include "stream_ops/summarize/member_list.h"
@@ -101,7 +102,7 @@ void BM_AlignStage(benchmark::State& state) {
   Sink sink;
   AlignProcessor processor;
   if (!processor.Init(sink).ok()) return;
-  Encoder encoder;
+  TestEncoder encoder;
   std::vector<ConsumerRecord> records(ranks);
   size_t input_bytes = 0;
   int64_t window = 0;

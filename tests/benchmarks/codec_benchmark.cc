@@ -12,6 +12,7 @@
 
 #include "schemas/check.h"
 #include "schemas/codec.h"
+#include "schemas/test_encoder.h"
 #include "schemas/varint_column.h"
 
 namespace eroica {
@@ -106,7 +107,7 @@ void SetPerInterval(benchmark::State& state, size_t intervals, Bytes bytes) {
 void BM_Encode(benchmark::State& state) {
   const EventBatch batch =
       MakeTrainingBatch(static_cast<size_t>(state.range(0)), static_cast<uint32_t>(state.range(1)));
-  Encoder encoder;
+  TestEncoder encoder;
   for (auto _ : state) benchmark::DoNotOptimize(encoder.Encode(batch).data());
   SetPerInterval(state, batch.intervals.size(), encoder.Encode(batch));
 }
@@ -114,7 +115,7 @@ void BM_Encode(benchmark::State& state) {
 void BM_Decode(benchmark::State& state) {
   const EventBatch batch =
       MakeTrainingBatch(static_cast<size_t>(state.range(0)), static_cast<uint32_t>(state.range(1)));
-  Encoder encoder;
+  TestEncoder encoder;
   const Bytes bytes = encoder.Encode(batch);
   Decoder decoder;
   EventBatch decoded;

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "schemas/codec.h"
+#include "schemas/test_encoder.h"
 #include "state_store/rocksdb_store.h"
 #include "stream_ops/kafka/kafka_log.h"
 #include "stream_ops/runtime/changelog.h"
@@ -61,7 +62,7 @@ Input Produce(Log& log, const std::string& prefix, const Options& options) {
       MakeRankWorkload({.world_size = options.ranks, .steps = options.steps});
   absl::StatusOr<std::unique_ptr<LogProducer>> producer = log.NewProducer();
   Require(producer.status());
-  Encoder encoder;
+  TestEncoder encoder;
   Input input;
   const std::string topic = TopicName(prefix, Topic::kEvents);
   for (EventBatch& batch : batches) {

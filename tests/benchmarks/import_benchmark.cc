@@ -13,6 +13,7 @@
 #include "producers/import/byte_source.h"
 #include "producers/import/trace_import.h"
 #include "schemas/codec.h"
+#include "schemas/test_encoder.h"
 
 namespace eroica {
 namespace {
@@ -49,7 +50,7 @@ class WireSink final : public BatchSink {
   uint64_t wire_bytes = 0;
 
  private:
-  Encoder encoder_;
+  TestEncoder encoder_;
   std::vector<char> compressed_;
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "schemas/codec.h"
+#include "schemas/test_encoder.h"
 #include "state_store/in_memory_store.h"
 #include "state_store/rocksdb_store.h"
 #include "stream_ops/summarize/edge_summarizer.h"
@@ -33,7 +34,7 @@ Input MakeInput(const std::string& job, uint32_t ranks, uint32_t window_steps, b
                                         .window_steps = window_steps,
                                         .samples = samples}));
   }
-  Encoder encoder;
+  TestEncoder encoder;
   for (size_t turn = 0;; ++turn) {
     bool any = false;
     for (const auto& of_rank : batches) {

@@ -8,6 +8,7 @@
 #include "schemas/check.h"
 #include "schemas/codec.h"
 #include "schemas/invariants.h"
+#include "schemas/test_encoder.h"
 
 namespace eroica {
 namespace {
@@ -26,7 +27,7 @@ void TryAs(PayloadType type, const uint8_t* data, size_t size) {
   if (decoder.Decode(payload, &decoded) != DropReason::kNone) return;
   EROICA_CHECK(CheckInvariants(decoded) == DropReason::kNone);
   T again;
-  Encoder encoder;
+  TestEncoder encoder;
   EROICA_CHECK(decoder.Decode(encoder.Encode(decoded), &again) == DropReason::kNone);
   EROICA_CHECK(again == decoded);
 }

@@ -323,10 +323,7 @@ std::string HostileEventBatch(FuzzBytes& bytes) {
   batch.connections = Connections(bytes, batch.identity.world_size, batch.communicators.size());
   if (bytes.Flag())
     batch.losses.push_back({EventKind::kInterval, DropReason::kRingFull, bytes.Number()});
-  if (CheckInvariants(batch) != DropReason::kNone) return "";
-  Encoder encoder;
-  const Bytes encoded = encoder.Encode(batch);
-  return {reinterpret_cast<const char*>(encoded.data()), encoded.size()};
+  return Encoded(batch);
 }
 
 std::string HostilePatternBatch(FuzzBytes& bytes) {

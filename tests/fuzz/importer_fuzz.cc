@@ -16,6 +16,7 @@
 #include "producers/import/rank_trace_writer.h"
 #include "schemas/check.h"
 #include "schemas/codec.h"
+#include "schemas/test_encoder.h"
 
 namespace eroica {
 namespace {
@@ -48,7 +49,7 @@ class CodecSink final : public BatchSink {
   }
 
  private:
-  Encoder encoder_;
+  TestEncoder encoder_;
   Decoder decoder_;
 };
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "schemas/test_encoder.h"
 #include "state_store/in_memory_store.h"
 #include "stream_ops/log/memory_log.h"
 #include "stream_ops/runtime/bounded_run.h"
@@ -118,7 +119,7 @@ class Stages {
   }
 
   MemoryLog log_;
-  Encoder encoder_;
+  TestEncoder encoder_;
 };
 
 struct Way {

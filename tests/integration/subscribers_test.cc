@@ -19,6 +19,7 @@
 #include "schemas/example_payloads.h"
 #include "schemas/finding_json.h"
 #include "schemas/finding_version.h"
+#include "schemas/test_encoder.h"
 #include "stream_ops/diagnose/finding_event.h"
 #include "stream_ops/kafka/kafka_log.h"
 #include "tests/integration/test_broker.h"
@@ -54,7 +55,7 @@ void Publish(const std::string& broker, int64_t first, int64_t last) {
   ASSERT_TRUE(log.ok()) << log.status();
   const auto producer = (*log)->NewProducer();
   ASSERT_TRUE(producer.ok()) << producer.status();
-  Encoder encoder;
+  TestEncoder encoder;
   for (int64_t window = first; window <= last; ++window) {
     const Finding finding = Version(window);
     const Bytes bytes = encoder.Encode(finding);

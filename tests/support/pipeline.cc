@@ -10,6 +10,7 @@
 
 #include "schemas/codec.h"
 #include "schemas/finding_json.h"
+#include "schemas/test_encoder.h"
 #include "state_store/in_memory_store.h"
 #include "stream_ops/log/memory_log.h"
 #include "stream_ops/runtime/bounded_run.h"
@@ -93,7 +94,7 @@ absl::Status AppendBatches(Log& log, std::string_view prefix,
                            const std::vector<const EventBatch*>& batches) {
   absl::StatusOr<std::unique_ptr<LogProducer>> producer = log.NewProducer();
   if (!producer.ok()) return producer.status();
-  Encoder encoder;
+  TestEncoder encoder;
   for (const EventBatch* batch : batches) {
     const Bytes bytes = encoder.Encode(*batch);
     ProducerRecord record{TopicName(prefix, Topic::kEvents),

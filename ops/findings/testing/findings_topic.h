@@ -7,6 +7,7 @@
 #include "schemas/check.h"
 #include "schemas/codec.h"
 #include "schemas/example_payloads.h"
+#include "schemas/test_encoder.h"
 #include "stream_ops/log/log.h"
 
 namespace eroica {
@@ -39,7 +40,7 @@ class FindingsTopic {
   }
 
  private:
-  Encoder encoder_;
+  TestEncoder encoder_;
   std::unique_ptr<LogProducer> producer_;
 };
 

@@ -10,6 +10,7 @@
 
 #include "ops/config/text_file.h"
 #include "schemas/codec.h"
+#include "schemas/test_encoder.h"
 #include "tests/evaluation/score/scenario_file.h"
 #include "tests/evaluation/simulate/job_simulation.h"
 
@@ -29,7 +30,7 @@ class HashingSink : public BatchSink {
   std::string hash() const { return fmt::format("{:016x}", hash_); }
 
  private:
-  Encoder encoder_;
+  TestEncoder encoder_;
   uint64_t hash_ = 0xCBF29CE484222325;
 };
 

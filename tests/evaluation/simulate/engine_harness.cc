@@ -4,6 +4,7 @@
 
 #include "schemas/codec.h"
 #include "schemas/invariants.h"
+#include "schemas/test_encoder.h"
 #include "tests/evaluation/simulate/job_engine.h"
 #include "tests/evaluation/simulate/parallel_layout.h"
 
@@ -31,7 +32,7 @@ class CheckingSink : public BatchSink {
   }
 
  private:
-  Encoder encoder_;
+  TestEncoder encoder_;
   Decoder decoder_;
   std::vector<EventBatch>& batches_;
 };

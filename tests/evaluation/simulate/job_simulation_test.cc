@@ -8,6 +8,7 @@
 
 #include "schemas/codec.h"
 #include "schemas/invariants.h"
+#include "schemas/test_encoder.h"
 #include "tests/evaluation/simulate/fault_library.h"
 #include "tests/evaluation/simulate/ideal_step.h"
 
@@ -29,7 +30,7 @@ struct BatchCheck : BatchSink {
     }
     return absl::OkStatus();
   }
-  Encoder encoder;
+  TestEncoder encoder;
   Decoder decoder;
   EventBatch decoded;
   uint64_t batches = 0;
