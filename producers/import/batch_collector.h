@@ -11,6 +11,7 @@
 
 #include "producers/core/batch_sink.h"
 #include "schemas/codec.h"
+#include "schemas/invariants.h"
 
 namespace eroica {
 
@@ -94,6 +95,7 @@ class BatchCollector final : public BatchSink {
 
   void Check(const EventBatch& batch) {
     Progress& progress = ranks_[batch.identity.rank.value];
+    EXPECT_EQ(CheckInvariants(batch), DropReason::kNone);
     EXPECT_FALSE(progress.final) << "a batch behind the final one";
     EXPECT_EQ(batch.sequence, progress.next_sequence++);
     progress.final = batch.final;

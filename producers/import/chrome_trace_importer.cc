@@ -1,11 +1,16 @@
 #include "producers/import/chrome_trace_importer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <simdjson.h>
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "producers/import/json_members.h"
 #include "producers/python/python_frame.h"
@@ -65,6 +70,7 @@ absl::Status ChromeTraceImporter::Import(ByteSource& source,
         splitter.complaint(), counts.events - (splitter.ended_inside_event() ? 1 : 0)));
   }
   CloseAnnotations();
+  RefuseSeveralRanks();
   ChooseTrainingThread();
   pauses_.AppendTo(&trace_);
   trace_.events = counts.imported;
@@ -101,14 +107,13 @@ void ChromeTraceImporter::ReadDistributedInfo(std::string_view value) {
     std::string_view text;
     if (element["pg_name"].get(text) == simdjson::SUCCESS) group.name = text;
     if (element["pg_desc"].get(text) == simdjson::SUCCESS) group.description = text;
-    if (element["pg_size"].get(number) == simdjson::SUCCESS)
-      group.size = static_cast<uint32_t>(std::clamp<int64_t>(number, 0, 1 << 20));
+    if (element["pg_size"].get(number) == simdjson::SUCCESS) group.size = SizeOrUnknown(number);
     simdjson::dom::array ranks;
     if (element["ranks"].get(ranks) == simdjson::SUCCESS) {
-      for (const simdjson::dom::element rank : ranks) {
-        if (rank.get(number) == simdjson::SUCCESS && number >= 0 && number < (1 << 20))
-          group.ranks.push_back(static_cast<uint32_t>(number));
-      }
+      std::vector<int64_t> stated;
+      for (const simdjson::dom::element rank : ranks)
+        stated.push_back(rank.get(number) == simdjson::SUCCESS ? number : -1);
+      TakeMembers(MemberList::Of(stated), &group);
     }
     trace_.GroupIndex(group);
   }
@@ -163,6 +168,7 @@ absl::Status ChromeTraceImporter::AddInterval(const ChromeEvent& event, const Na
   using Use = NamedEvent::Use;
   const CollectiveCalls::Span span{event.start_ns, event.start_ns + event.duration_ns, lane};
   IntervalRecord record{.function = named.function, .lane = lane};
+  lanes_[lane].enqueues |= named.use == Use::kEnqueue || named.use == Use::kLaunch;
   switch (named.use) {
     case Use::kFunction: break;
     case Use::kEnqueue:
@@ -350,7 +356,10 @@ uint8_t ChromeTraceImporter::LaneOf(const ChromeEvent& event, bool device) {
     } else if (lanes_.size() + 1 < kMaxLanes) {
       last_lane_ = static_cast<uint8_t>(lanes_.size());
       lane_index_.emplace(lane_key_, last_lane_);
-      lanes_.push_back({.name = lane_key_, .device = device, .is_process = event.pid == event.tid});
+      lanes_.push_back({.name = lane_key_,
+                        .device = device,
+                        .is_process = event.pid == event.tid,
+                        .pid = std::string(event.pid)});
       if (!device && trace_.pid == 0) trace_.pid = static_cast<uint32_t>(ParseUnsigned(event.pid));
     } else {
       last_lane_ = kMaxLanes - 1;
@@ -382,6 +391,28 @@ void ChromeTraceImporter::ChooseTrainingThread() {
                                           : LaneKind::kHostThread;
     trace_.lanes.push_back({name != thread_names_.end() ? name->second : lane.name, kind});
   }
+}
+
+// A rank is one process. Merged into one file, the kernels of several no longer say which process
+// launched them: correlation ids and numbers of devices are those of each process.
+void ChromeTraceImporter::RefuseSeveralRanks() {
+  std::set<std::string> processes;
+  for (const LaneState& lane : lanes_) {
+    const bool runs_steps = lane.steps > 0 && lane.events > lane.steps;
+    if (!lane.device && (runs_steps || lane.enqueues)) processes.insert(lane.pid);
+  }
+  if (processes.size() < 2) return;
+  constexpr size_t kNamed = 8;
+  const std::vector<std::string> named(
+      processes.begin(), std::next(processes.begin(), std::min(kNamed, processes.size())));
+  report_.refused = true;
+  report_.counts.skipped.Add(DropReason::kConflictingRank,
+                             std::exchange(report_.counts.imported, 0));
+  report_.warnings.push_back(fmt::format(
+      "it holds {} processes that train (process ids {}{}): the traces of several ranks, merged "
+      "into one file that no longer says which kernel is of which rank; give the files from before "
+      "the merge, one a rank (rank0.json, rank1.json)",
+      processes.size(), fmt::join(named, ", "), processes.size() > kNamed ? ", ..." : ""));
 }
 
 // Only now is it known whether Python frames tell the same as the annotations.

@@ -85,6 +85,8 @@ class ChromeTraceImporter {
     uint64_t steps = 0;  // of these; if all, it is no thread but a track that shows the steps
     uint64_t frames = 0;
     bool background = false;  // the first frame is that of a thread's start
+    std::string pid;
+    bool enqueues = false;  // collectives, or kernels on a device
   };
 
   void ReadMetadata(std::string_view key, std::string_view value);
@@ -103,6 +105,7 @@ class ChromeTraceImporter {
   uint8_t LaneOf(const ChromeEvent& event, bool device);
   TraceCategory CategoryOf(std::string_view raw);
   void CloseAnnotations();
+  void RefuseSeveralRanks();
   void ChooseTrainingThread();
   void Skip(DropReason reason) { report_.counts.skipped.Add(reason); }
 

@@ -107,8 +107,7 @@ void AssignStated(std::string_view key, std::string_view value, RawCollectiveArg
   } else if (key == "Process Group Ranks") {
     raw->group_ranks = value;
   } else if (key == "Group size") {
-    args->group.size =
-        static_cast<uint32_t>(std::clamp<int64_t>(ParseInteger(value, 0), 0, 1 << 20));
+    args->group.size = SizeOrUnknown(ParseInteger(value, 0));
   } else if (key == "In msg nelems") {
     raw->in_elements = ParseInteger(value, -1);
   } else if (key == "dtype") {
@@ -146,23 +145,6 @@ void Describe(const CollectiveArgs& args, CollectiveOperation operation, RankTra
 
 }  // namespace
 
-std::vector<uint32_t> ParseRanks(std::string_view text) {
-  std::vector<uint32_t> ranks;
-  if (text.find("...") != std::string_view::npos) return ranks;
-  size_t at = 0;
-  while (at < text.size()) {
-    uint32_t rank = 0;
-    const auto [rest, error] = std::from_chars(text.data() + at, text.data() + text.size(), rank);
-    if (error == std::errc()) {
-      ranks.push_back(rank);
-      at = static_cast<size_t>(rest - text.data());
-    } else {
-      ++at;
-    }
-  }
-  return ranks;
-}
-
 CollectiveArgs ParseCollectiveArgs(std::string_view text) {
   CollectiveArgs args;
   RawCollectiveArgs raw;
@@ -189,14 +171,13 @@ CollectiveArgs ParseCollectiveArgs(std::string_view text) {
   }
   const std::vector<std::string_view> concrete = ParseList(raw.concrete);
   if (concrete.size() > 2 && !concrete[2].empty())
-    args.group_peer = static_cast<int32_t>(ParseInteger(concrete[2], -1));
-  args.group.ranks = ParseRanks(raw.group_ranks);
+    args.group_peer = RankOrNone(ParseInteger(concrete[2], -1));
+  TakeMembers(MemberList::Parse(raw.group_ranks), &args.group);
   if (!args.group.ranks.empty()) args.group.size = static_cast<uint32_t>(args.group.ranks.size());
   if (raw.in_elements > 0)
     args.bytes = static_cast<uint64_t>(raw.in_elements) * BytesOfType(raw.dtype);
-  if (args.operation == CollectiveOperation::kSend)
-    args.peer = static_cast<int32_t>(raw.destination);
-  if (args.operation == CollectiveOperation::kRecv) args.peer = static_cast<int32_t>(raw.source);
+  if (args.operation == CollectiveOperation::kSend) args.peer = RankOrNone(raw.destination);
+  if (args.operation == CollectiveOperation::kRecv) args.peer = RankOrNone(raw.source);
   return args;
 }
 

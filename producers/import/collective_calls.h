@@ -34,8 +34,6 @@ struct CollectiveArgs {
   int32_t peer = -1;  // global
 };
 CollectiveArgs ParseCollectiveArgs(std::string_view args);
-// "[0, 1, 2]", or a text that holds it. Empty where the writer cut the list short ("[0, 1, ...]").
-std::vector<uint32_t> ParseRanks(std::string_view text);
 
 // A flight-recorder dump, as far as it helps to tell a trace's collectives apart.
 struct FlightRecorderDump {

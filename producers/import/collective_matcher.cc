@@ -23,7 +23,7 @@ using Calls = std::vector<CollectiveCall*>;
 struct GroupKey {
   std::string name;
   std::string description;
-  std::vector<uint32_t> ranks;
+  MemberList ranks;
   friend auto operator<=>(const GroupKey&, const GroupKey&) = default;
 };
 
@@ -68,8 +68,8 @@ bool EarlierCall(const CollectiveCall* x, const CollectiveCall* y) {
 
 class Matcher {
  public:
-  Matcher(const JobId& job, uint32_t world_size, std::span<RankTrace* const> traces)
-      : job_(job), world_size_(world_size), traces_(traces) {}
+  Matcher(const JobId& job, const World& world, std::span<RankTrace* const> traces)
+      : job_(job), world_(world), traces_(traces) {}
 
   MatchReport Run() {
     for (RankTrace* trace : traces_) SortIn(*trace);
@@ -91,7 +91,7 @@ class Matcher {
     for (CollectiveCall& call : trace.collectives) ordered.push_back(&call);
     std::stable_sort(ordered.begin(), ordered.end(), EarlierCall);
     for (CollectiveCall* call : ordered) {
-      if (call->peer >= 0 && static_cast<uint32_t>(call->peer) >= world_size_) call->peer = -1;
+      if (!world_.Holds(call->peer)) call->peer = -1;
       if (IsPointToPoint(call->operation)) {
         point_to_point_[RankOf(trace)].push_back(call);
       } else if (call->group >= 0) {
@@ -126,8 +126,14 @@ class Matcher {
     for (size_t i = 0; i < trace.communicators.size(); ++i) {
       if (trace.communicators[i].id == id) return static_cast<uint32_t>(i);
     }
-    const uint32_t size = info.ranks.empty() ? info.size : static_cast<uint32_t>(info.ranks.size());
-    trace.communicators.push_back({id, info.name, info.description, size, info.ranks});
+    const bool of_this_world = !world_.Outside(info.ranks).has_value();
+    trace.communicators.push_back(
+        {.id = id,
+         .name = info.name,
+         .description = info.description,
+         .size = info.ranks.empty() ? info.size : static_cast<uint32_t>(info.ranks.size()),
+         .ranks = {}});
+    if (of_this_world) trace.communicators.back().ranks = info.ranks.ranks();
     return static_cast<uint32_t>(trace.communicators.size() - 1);
   }
 
@@ -178,12 +184,12 @@ class Matcher {
   // agreement shows nothing: ranks that do the same work in different groups agree as well.
   void MatchWithoutGroup() {
     if (without_group_.empty()) return;
-    if (2 * traces_.size() < world_size_) {
+    if (2 * traces_.size() < world_.size()) {
       Warn(
           fmt::format("the traces do not say which process group their collectives belong to, and "
                       "the order that {} of {} ranks show cannot "
                       "speak for the others: they are not matched; give the traces of all ranks",
-                      traces_.size(), world_size_));
+                      traces_.size(), world_.size()));
       return;
     }
     if (const ProcessGroup* smaller = SmallerGroup(); smaller != nullptr) {
@@ -206,7 +212,7 @@ class Matcher {
   const ProcessGroup* SmallerGroup() const {
     for (const RankTrace* trace : traces_) {
       for (const ProcessGroup& group : trace->groups) {
-        if (group.ranks.size() > 1 && group.ranks.size() < world_size_) return &group;
+        if (group.ranks.size() > 1 && group.ranks.size() < world_.size()) return &group;
       }
     }
     return nullptr;
@@ -215,24 +221,23 @@ class Matcher {
   ProcessGroup WorldGroup() const {
     for (const RankTrace* trace : traces_) {
       for (const ProcessGroup& group : trace->groups) {
-        if (group.ranks.size() == world_size_ && world_size_ > 0) return group;
+        if (group.ranks.size() == world_.size()) return group;
       }
     }
-    ProcessGroup world{"world", "", {}, world_size_};
-    if (world_size_ > kMaxNamedMembers) return world;
-    for (uint32_t rank = 0; rank < world_size_; ++rank) world.ranks.push_back(rank);
+    ProcessGroup world{.name = "world", .size = world_.size()};
+    if (world_.size() <= kMaxNamedMembers) world.ranks = world_.All();
     return world;
   }
 
   // Point to point.
   // The k-th send i -> j meets the k-th receive at j from i.
 
-  static std::optional<uint32_t> GlobalPeer(const ProcessGroup& group, uint32_t rank,
-                                            int32_t group_peer) {
+  std::optional<uint32_t> GlobalPeer(const ProcessGroup& group, uint32_t rank,
+                                     int32_t group_peer) const {
     if (group_peer < 0 || static_cast<size_t>(group_peer) >= group.ranks.size())
       return std::nullopt;
-    const uint32_t peer = group.ranks[static_cast<size_t>(group_peer)];
-    if (peer == rank) return std::nullopt;
+    const uint32_t peer = group.ranks.ranks()[static_cast<size_t>(group_peer)];
+    if (peer == rank || !world_.Holds(peer)) return std::nullopt;
     return peer;
   }
 
@@ -311,19 +316,26 @@ class Matcher {
   // group: null where the calls state their global peers (and perhaps groups) themselves.
   void NumberChannels(RankTrace& trace, const ProcessGroup* group, const Calls& calls) {
     const ProcessGroup world = WorldGroup();
+    std::map<const ProcessGroup*, uint32_t> communicators;
     std::map<std::tuple<uint32_t, int32_t, CollectiveOperation>, uint64_t> next;
     for (CollectiveCall* call : calls) {
       const ProcessGroup* own =
           call->group >= 0 ? &trace.groups[static_cast<size_t>(call->group)] : &world;
-      if (group != nullptr)
-        call->peer = static_cast<int32_t>(*GlobalPeer(*group, RankOf(trace), call->group_peer));
-      call->communicator = CommunicatorOf(trace, group != nullptr ? *group : *own);
+      if (group != nullptr) {
+        const std::optional<uint32_t> peer = GlobalPeer(*group, RankOf(trace), call->group_peer);
+        if (!peer) continue;
+        call->peer = static_cast<int32_t>(*peer);
+        own = group;
+      }
+      const auto [known, added] = communicators.try_emplace(own, 0);
+      if (added) known->second = CommunicatorOf(trace, *own);
+      call->communicator = known->second;
       call->sequence = next[{call->communicator, call->peer, call->operation}]++;
     }
   }
 
   const JobId& job_;
-  uint32_t world_size_;
+  const World& world_;
   std::span<RankTrace* const> traces_;
   std::map<GroupKey, Group> groups_;
   std::map<uint32_t, Calls> point_to_point_;  // by rank, in program order
@@ -339,9 +351,9 @@ CommId CommunicatorId(const JobId& job, const ProcessGroup& group) {
   return CommId{HashFunction(FunctionClass::kCollective, text, FunctionId{0}).value};
 }
 
-MatchReport MatchCollectives(const JobId& job, uint32_t world_size,
+MatchReport MatchCollectives(const JobId& job, const World& world,
                              std::span<RankTrace* const> traces) {
-  return Matcher(job, world_size, traces).Run();
+  return Matcher(job, world, traces).Run();
 }
 
 }  // namespace eroica

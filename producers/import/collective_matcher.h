@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "producers/import/rank_trace.h"
+#include "producers/import/stated_numbers.h"
 #include "schemas/ids.h"
 
 namespace eroica {
@@ -24,9 +25,10 @@ struct MatchReport {
 // Equal on all members of a group.
 CommId CommunicatorId(const JobId& job, const ProcessGroup& group);
 
-// Fills communicator and sequence of all calls, and RankTrace::communicators. Traces have distinct
-// ranks; world_size is that of the job.
-MatchReport MatchCollectives(const JobId& job, uint32_t world_size,
+// Fills communicator and sequence of all calls, and RankTrace::communicators: every peer and member
+// in them is of this world. Traces have distinct ranks; groups and peers of another world count as
+// unknown.
+MatchReport MatchCollectives(const JobId& job, const World& world,
                              std::span<RankTrace* const> traces);
 
 }  // namespace eroica

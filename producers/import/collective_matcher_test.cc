@@ -24,7 +24,7 @@ class Job {
   MatchReport Match() {
     std::vector<RankTrace*> traces;
     for (const auto& trace : traces_) traces.push_back(trace.get());
-    return MatchCollectives(JobId{"job"}, world_size_, traces);
+    return MatchCollectives(JobId{"job"}, *World::OfSize(world_size_), traces);
   }
 
  private:
@@ -32,6 +32,8 @@ class Job {
   uint32_t world_size_;
   std::vector<std::unique_ptr<RankTrace>> traces_;
 };
+
+MemberList Members(const std::vector<int64_t>& ranks) { return *MemberList::Of(ranks); }
 
 void Call(RankTrace& trace, CollectiveOperation operation, uint64_t bytes, int32_t group = -1,
           int64_t sequence = -1) {
@@ -97,9 +99,8 @@ TEST(MatchCollectives, NotAcrossGroupsThatNothingTells) {
   Job job(4);
   for (uint32_t rank = 0; rank < 4; ++rank) {
     RankTrace& trace = job.Rank(rank);
-    trace.groups = {{"0", "default_pg", {0, 1, 2, 3}, 4},
-                    {rank < 2 ? "1" : "2", "dp",
-                     rank < 2 ? std::vector<uint32_t>{0, 1} : std::vector<uint32_t>{2, 3}, 2}};
+    trace.groups = {{"0", "default_pg", Members({0, 1, 2, 3}), 4},
+                    {rank < 2 ? "1" : "2", "dp", rank < 2 ? Members({0, 1}) : Members({2, 3}), 2}};
     Call(trace, kAllReduce, 8);
   }
   const MatchReport report = job.Match();
@@ -113,9 +114,8 @@ TEST(MatchCollectives, AsStated) {
   std::vector<RankTrace*> traces;
   for (uint32_t rank = 0; rank < 4; ++rank) {
     traces.push_back(&job.Rank(rank));
-    traces[rank]->groups = {{rank < 2 ? "1" : "2", "dp",
-                             rank < 2 ? std::vector<uint32_t>{0, 1} : std::vector<uint32_t>{2, 3},
-                             2}};
+    traces[rank]->groups = {
+        {rank < 2 ? "1" : "2", "dp", rank < 2 ? Members({0, 1}) : Members({2, 3}), 2}};
     // The capture of rank 1 began one collective later.
     if (rank != 1) Call(*traces[rank], kAllReduce, 8, 0, 40);
     Call(*traces[rank], kAllReduce, 8, 0, 41);
@@ -143,9 +143,9 @@ class PipelineJob : public Job {
       traces.push_back(&Rank(rank));
       const uint32_t pipeline = rank / 2;
       traces[rank]->groups = {
-          {"0", "default_pg", {0, 1, 2, 3}, 4},
-          {"p" + std::to_string(pipeline), "mesh_pp", {2 * pipeline, 2 * pipeline + 1}, 2},
-          {"d" + std::to_string(rank % 2), "mesh_dp", {rank % 2, rank % 2 + 2}, 2}};
+          {"0", "default_pg", Members({0, 1, 2, 3}), 4},
+          {"p" + std::to_string(pipeline), "mesh_pp", Members({2 * pipeline, 2 * pipeline + 1}), 2},
+          {"d" + std::to_string(rank % 2), "mesh_dp", Members({rank % 2, rank % 2 + 2}), 2}};
     }
   }
   std::vector<RankTrace*> traces;

@@ -20,7 +20,8 @@ constexpr size_t kMaxDumpBytes = size_t{256} << 20;
 
 ProcessGroup MakeGroup(std::string_view name, std::string_view description,
                        std::string_view ranks) {
-  ProcessGroup group{std::string(name), std::string(description), ParseRanks(ranks), 0};
+  ProcessGroup group{.name = std::string(name), .description = std::string(description)};
+  TakeMembers(MemberList::Parse(ranks), &group);
   group.size = static_cast<uint32_t>(group.ranks.size());
   return group;
 }
@@ -33,7 +34,9 @@ void ReadProfilingName(std::string_view name, FlightRecorderDump::Entry* entry) 
     const size_t at = name.find(arrow);
     if (at == std::string_view::npos) continue;
     const std::string_view peer = name.substr(at + arrow.size());
-    std::from_chars(peer.data(), peer.data() + peer.size(), entry->group_peer);
+    int64_t stated = -1;
+    std::from_chars(peer.data(), peer.data() + peer.size(), stated);
+    entry->group_peer = RankOrNone(stated);
   }
 }
 

@@ -149,7 +149,7 @@ DropReason OperationCsvImporter::ReadRow(std::string_view line, Row* row) const 
                        ParseNumber(fields[columns_.stage], &row->stage) &&
                        ParseNumber(fields[columns_.rank], &row->rank) &&
                        ParseNumber(fields[columns_.step], &row->step);
-  if (!numbers || row->operation.empty() || row->step < 0 || row->rank >= kRanksOfFile ||
+  if (!numbers || row->operation.empty() || !StepNumber(row->step) || row->rank >= kRanksOfFile ||
       row->stage >= kRanksOfFile || row->replica >= kRanksOfFile) {
     return DropReason::kMalformedEvent;
   }
@@ -219,10 +219,12 @@ int32_t OperationCsvImporter::GroupOf(const Row& row, const char* name, std::str
                                       IsMember&& member) {
   const auto [known, added] = groups_.try_emplace({row.rank, description}, -1);
   if (added) {
-    ProcessGroup group{name, std::move(description), {}, 0};
+    ProcessGroup group{.name = name, .description = std::move(description)};
+    std::vector<int64_t> members;
     for (const auto& [rank, place] : places_) {
-      if (member(place)) group.ranks.push_back(rank);
+      if (member(place)) members.push_back(rank);
     }
+    TakeMembers(MemberList::Of(members), &group);
     group.size = static_cast<uint32_t>(group.ranks.size());
     known->second = traces_[row.rank]->GroupIndex(group);
   }

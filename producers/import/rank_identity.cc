@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "producers/import/trace_folder.h"
+#include "schemas/codec.h"
 
 namespace eroica {
 namespace {
 
-constexpr int64_t kMaxWorldSize = int64_t{1} << 20;
+constexpr int64_t kMaxWorldSize = CodecLimits::kRanks;
 
 void Refuse(const RankTrace& trace, FileReport& file, DropReason reason, std::string warning) {
   file.counts.skipped.Add(reason, trace.events);
@@ -75,8 +78,11 @@ bool SettleRank(RankTrace& trace, FileReport& file, bool only_trace) {
   const int64_t world_size = trace.world_size > 0 ? trace.world_size : kMaxWorldSize;
   if (trace.rank >= world_size || world_size > kMaxWorldSize) {
     Refuse(trace, file, DropReason::kInvalidIdentity,
-           fmt::format("it claims to be rank {} of {}, which cannot be", trace.rank,
-                       trace.world_size));
+           trace.world_size > 0
+               ? fmt::format("it claims to be rank {} of {}, which cannot be", trace.rank,
+                             trace.world_size)
+               : fmt::format("it claims to be rank {}, which cannot be: the most are {} ranks",
+                             trace.rank, kMaxWorldSize));
     return false;
   }
   return true;
@@ -91,21 +97,38 @@ std::string NoRankText(std::span<const FileReport> files) {
   return text;
 }
 
-// A group with members outside the world: its members are as good as unknown.
-void CheckGroups(RankTrace& trace, FileReport& file, uint32_t world_size) {
+// What the traces speak of at most, where none states the world's size.
+int64_t LargestSpokenOf(std::span<RankTrace* const> traces) {
+  int64_t size = 0;
+  for (const RankTrace* trace : traces) {
+    for (const ProcessGroup& group : trace->groups) {
+      size = std::max(size, int64_t{group.size});
+      for (const uint32_t member : group.ranks) size = std::max(size, int64_t{member} + 1);
+    }
+  }
+  return size;
+}
+
+// Members that cannot be, or that are not of this world, are as good as unknown.
+void CheckGroups(const World& world, RankTrace& trace, FileReport& file) {
   for (ProcessGroup& group : trace.groups) {
-    const auto outside = std::find_if(group.ranks.begin(), group.ranks.end(),
-                                      [world_size](uint32_t rank) { return rank >= world_size; });
-    if (outside == group.ranks.end()) continue;
+    if (group.wrong_members) {
+      file.warnings.push_back(fmt::format(
+          "the process group \"{}\" lists members that are no ranks, or one twice; its members are "
+          "taken as unknown",
+          group.name));
+    }
+    const std::optional<uint32_t> outside = world.Outside(group.ranks);
+    if (!outside) continue;
     file.warnings.push_back(
         fmt::format("the process group \"{}\" names rank {} in a job of {} ranks; its members are "
                     "taken as unknown",
-                    group.name, *outside, world_size));
-    group.ranks.clear();
+                    group.name, *outside, world.size()));
+    group.ranks = {};
   }
 }
 
-std::string MissingRanks(const std::vector<RankTrace*>& present, uint32_t world_size) {
+std::string MissingRanks(std::span<RankTrace* const> present, uint32_t world_size) {
   std::string list;
   size_t next = 0;
   uint32_t missing = 0;
@@ -121,12 +144,10 @@ std::string MissingRanks(const std::vector<RankTrace*>& present, uint32_t world_
 
 }  // namespace
 
-absl::StatusOr<SettledRanks> SettleRanks(std::span<RankTrace* const> traces,
-                                         std::span<FileReport> files) {
+absl::StatusOr<std::vector<RankTrace*>> SettleRanks(std::span<RankTrace* const> traces,
+                                                    std::span<FileReport> files) {
   if (absl::Status status = CheckOneJob(traces, files); !status.ok()) return status;
-  SettledRanks settled;
   std::map<int64_t, RankTrace*> by_rank;
-  int64_t world_size = 0;
   for (RankTrace* trace : traces) {
     FileReport& file = files[trace->file];
     if (!SettleRank(*trace, file, traces.size() == 1)) continue;
@@ -140,18 +161,34 @@ absl::StatusOr<SettledRanks> SettleRanks(std::span<RankTrace* const> traces,
       continue;
     }
     file.rank = trace->rank;
-    world_size = std::max({world_size, trace->world_size, trace->rank + 1});
   }
   if (by_rank.empty()) return absl::InvalidArgumentError(NoRankText(files));
-  for (const auto& [rank, trace] : by_rank) settled.traces.push_back(trace);
-  settled.world_size = static_cast<uint32_t>(world_size);
-  for (RankTrace* trace : settled.traces)
-    CheckGroups(*trace, files[trace->file], settled.world_size);
-  if (settled.traces.size() < settled.world_size) {
-    settled.warnings.push_back(
-        fmt::format("{} of {} ranks are missing ({}): findings rest on the others",
-                    settled.world_size - settled.traces.size(), settled.world_size,
-                    MissingRanks(settled.traces, settled.world_size)));
+  std::vector<RankTrace*> settled;
+  for (const auto& [rank, trace] : by_rank) settled.push_back(trace);
+  return settled;
+}
+
+absl::StatusOr<SettledWorld> SettleWorld(std::span<RankTrace* const> traces,
+                                         std::span<FileReport> files) {
+  int64_t stated = 0;
+  int64_t present = 0;
+  for (const RankTrace* trace : traces) {
+    stated = std::max(stated, trace->world_size);
+    present = std::max(present, trace->rank + 1);
+  }
+  const int64_t size = std::max(present, stated > 0 ? stated : LargestSpokenOf(traces));
+  const std::optional<World> world = World::OfSize(size);
+  if (!world) {
+    return absl::InvalidArgumentError(
+        fmt::format("the traces speak of a job of {} ranks, which cannot be; the most are {}", size,
+                    CodecLimits::kRanks));
+  }
+  SettledWorld settled{.world = *world, .warnings = {}};
+  for (RankTrace* trace : traces) CheckGroups(*world, *trace, files[trace->file]);
+  if (traces.size() < world->size()) {
+    settled.warnings.push_back(fmt::format(
+        "{} of {} ranks are missing ({}): findings rest on the others",
+        world->size() - traces.size(), world->size(), MissingRanks(traces, world->size())));
   }
   return settled;
 }

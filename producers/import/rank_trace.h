@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "producers/import/interval_store.h"
+#include "producers/import/stated_numbers.h"
 #include "schemas/event_batch.h"
 
 namespace eroica {
@@ -25,10 +28,17 @@ inline constexpr int64_t kTraceTimeMaxNs = int64_t{1} << 62;
 struct ProcessGroup {
   std::string name;
   std::string description;
-  std::vector<uint32_t> ranks;  // global, in group order; empty where unknown
-  uint32_t size = 0;
+  MemberList ranks;
+  uint32_t size = 0;           // 0 where unknown
+  bool wrong_members = false;  // what the trace lists cannot be members: `ranks` is unknown
   friend bool operator==(const ProcessGroup&, const ProcessGroup&) = default;
 };
+
+// stated: nullopt where what is listed cannot be members.
+inline void TakeMembers(std::optional<MemberList> stated, ProcessGroup* group) {
+  group->wrong_members = !stated.has_value();
+  if (stated) group->ranks = *std::move(stated);
+}
 
 // One collective or point-to-point operation that the rank executed.
 struct CollectiveCall {
@@ -68,7 +78,7 @@ struct RankTrace {
     if (groups.size() >= kMaxGroups) return -1;
     groups.push_back(group);
     members += group.ranks.size();
-    if (members > kMaxMembers) groups.back().ranks.clear();
+    if (members > kMaxMembers) groups.back().ranks = {};
     return index;
   }
 

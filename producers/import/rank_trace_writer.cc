@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <ranges>
 #include <tuple>
 #include <utility>
 
@@ -48,7 +49,7 @@ class Writer {
     }
     if (!trace_.intervals.status().ok()) return trace_.intervals.status();
     if (!has_steps_ && last_end_ns_ >= 0)
-      trace_.marks.push_back({last_end_ns_ - trace_.base_time_ns, MarkKind::kStepEnd, 0});
+      InsertMark({last_end_ns_ - trace_.base_time_ns, MarkKind::kStepEnd, 0});
     if (absl::Status status = WriteMarks(std::numeric_limits<int64_t>::max()); !status.ok())
       return status;
     absl::Status status = builder_.Finish(LossesOf(counts_));
@@ -82,6 +83,16 @@ class Writer {
                              [](const Mark& mark) { return mark.kind == MarkKind::kStepBegin; });
   }
 
+  // Marks of events that are no intervals may lie before the first one, and behind the last.
+  void InsertMark(const Mark& mark) {
+    const auto unwritten = std::ranges::subrange(
+        trace_.marks.begin() + static_cast<std::ptrdiff_t>(next_mark_), trace_.marks.end());
+    trace_.marks.insert(mark.kind == MarkKind::kStepBegin
+                            ? std::ranges::lower_bound(unwritten, mark.time_ns, {}, &Mark::time_ns)
+                            : std::ranges::upper_bound(unwritten, mark.time_ns, {}, &Mark::time_ns),
+                        mark);
+  }
+
   absl::Status Write(const IntervalRecord& record) {
     if (record.start_ns + record.duration_ns > kTraceTimeMaxNs - trace_.base_time_ns) {
       --counts_.imported;
@@ -93,8 +104,7 @@ class Writer {
     const uint32_t function = frame ? stacks_.Resolve(record) : record.function;
     const int64_t start_ns = trace_.base_time_ns + record.start_ns;
     // A trace without steps is one step: it begins with its first interval and ends with its last.
-    if (!has_steps_ && last_end_ns_ < 0)
-      trace_.marks.insert(trace_.marks.begin(), {record.start_ns, MarkKind::kStepBegin, 0});
+    if (!has_steps_ && last_end_ns_ < 0) InsertMark({record.start_ns, MarkKind::kStepBegin, 0});
     last_end_ns_ = std::max(last_end_ns_, start_ns + record.duration_ns);
     if (absl::Status status = WriteMarks(record.start_ns); !status.ok()) return status;
     ++report_.intervals;

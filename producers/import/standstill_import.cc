@@ -79,32 +79,43 @@ void NameTheNameless(Dumps* dumps) {
   }
 }
 
-uint32_t WorldSize(const Dumps& dumps) {
-  uint32_t largest = dumps.rbegin()->first;
+// As large as the largest rank that has a dump, or that is a member of a group.
+std::optional<World> WorldOf(const Dumps& dumps) {
+  int64_t largest = dumps.rbegin()->first;
   for (const auto& [rank, own] : dumps) {
     for (const ProcessGroup& group : own.dump.groups) {
-      for (const uint32_t member : group.ranks) {
-        if (member <= kLargestRank) largest = std::max(largest, member);
-      }
+      for (const uint32_t member : group.ranks) largest = std::max(largest, int64_t{member});
     }
   }
-  return largest + 1;
+  return World::OfSize(largest + 1);
+}
+
+void WarnOfMembers(const Dumps& dumps, ImportReport* report) {
+  for (const auto& [rank, own] : dumps) {
+    for (const ProcessGroup& group : own.dump.groups) {
+      if (!group.wrong_members) continue;
+      report->files[own.file].warnings.push_back(fmt::format(
+          "the process group \"{}\" lists members that are no ranks, or one twice; its members are "
+          "taken as unknown",
+          group.name));
+    }
+  }
 }
 
 // One batch of one rank.
 class Standing {
  public:
-  Standing(const JobId& job, uint32_t rank, uint32_t world_size, uint32_t window_steps,
+  Standing(const JobId& job, RankId rank, const World& world, uint32_t window_steps,
            const FlightRecorderDump& dump)
       : dump_(dump) {
     batch_.identity = {.job = job,
-                       .rank = RankId{rank},
-                       .world_size = world_size,
+                       .rank = rank,
+                       .world_size = world.size(),
                        .producer = "eroica-import",
                        .producer_version = std::string(kImporterVersion),
                        .window_steps = window_steps};
     batch_.final = true;
-    for (const ProcessGroup& group : dump.groups) AddGroup(group);
+    for (const ProcessGroup& group : dump.groups) AddGroup(world, group);
   }
 
   const EventBatch& Describe(int64_t time_ns, ImportCounts* counts) {
@@ -149,15 +160,13 @@ class Standing {
   }
 
  private:
-  // Members outside the world: as good as unknown.
-  void AddGroup(ProcessGroup group) {
+  // Members outside the world, and those beyond what a batch may hold, are as good as unknown.
+  void AddGroup(const World& world, ProcessGroup group) {
     if (batch_.communicators.size() == CodecLimits::kCommunicators) return;
-    const uint32_t world_size = batch_.identity.world_size;
-    if (std::any_of(group.ranks.begin(), group.ranks.end(),
-                    [&](uint32_t rank) { return rank >= world_size; }))
-      group.ranks.clear();
+    members_ += group.ranks.size();
+    if (world.Outside(group.ranks) || members_ > RankTrace::kMaxMembers) group.ranks = {};
     batch_.communicators.push_back({CommunicatorId(batch_.identity.job, group), group.name,
-                                    group.description, group.size, group.ranks});
+                                    group.description, group.size, group.ranks.ranks()});
   }
 
   std::optional<uint16_t> CommunicatorOf(const Entry& entry) const {
@@ -177,6 +186,7 @@ class Standing {
 
   const FlightRecorderDump& dump_;
   EventBatch batch_;
+  size_t members_ = 0;  // of all groups
 };
 
 // The latest moment in any of them: no rank had written its dump before.
@@ -211,14 +221,19 @@ absl::StatusOr<ImportReport> ImportStandstill(std::span<const std::filesystem::p
   Dumps dumps = ReadDumps(&report);
   if (dumps.empty()) return NothingRead(report);
   NameTheNameless(&dumps);
-  report.world_size = WorldSize(dumps);
+  const std::optional<World> world = WorldOf(dumps);
+  if (!world) return absl::InvalidArgumentError("the dumps speak of more ranks than a job has");
+  report.world_size = world->size();
+  WarnOfMembers(dumps, &report);
   if (dumps.size() < report.world_size) {
     report.warnings.push_back(fmt::format("{} of {} ranks have no dump",
                                           report.world_size - dumps.size(), report.world_size));
   }
   const int64_t time_ns = LatestTime(dumps);
   for (const auto& [rank, own] : dumps) {
-    Standing standing(job, rank, report.world_size, window_steps, own.dump);
+    const std::optional<RankId> known = world->Rank(rank);
+    if (!known) return absl::InternalError(fmt::format("rank {} is of no world", rank));
+    Standing standing(job, *known, *world, window_steps, own.dump);
     if (absl::Status status =
             sink.Write(standing.Describe(time_ns, &report.files[own.file].counts));
         !status.ok())

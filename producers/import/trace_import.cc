@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "producers/import/standstill_import.h"
 #include "producers/import/trace_folder.h"
 #include "producers/import/window_choice.h"
+#include "schemas/codec.h"
 
 namespace eroica {
 namespace {
@@ -40,6 +42,11 @@ class Import {
     if (!found.ok()) return found.status();
     report_.job = options_.job.value.empty() ? JobId{found->folder_name} : options_.job;
     if (report_.job.value.empty()) report_.job = JobId{std::string("traces")};
+    if (report_.job.value.size() > CodecLimits::kNameBytes) {
+      return absl::InvalidArgumentError(fmt::format("the job's name has {} bytes; {} at most",
+                                                    report_.job.value.size(),
+                                                    CodecLimits::kNameBytes));
+    }
     bytes_total_ = found->bytes;
     report_.windows = ChooseWindows({}, options_.window_steps);
     if (found->dumps)
@@ -108,22 +115,25 @@ class Import {
     if (entries_.empty()) return NothingToImport();
     std::vector<RankTrace*> traces;
     for (const Entry& entry : entries_) traces.push_back(entry.trace.get());
-    absl::StatusOr<SettledRanks> settled = SettleRanks(traces, report_.files);
-    if (!settled.ok()) return settled.status();
-    report_.world_size = settled->world_size;
-    report_.warnings = settled->warnings;
+    const absl::StatusOr<std::vector<RankTrace*>> ranks = SettleRanks(traces, report_.files);
+    if (!ranks.ok()) return ranks.status();
     for (Entry& entry : entries_) {
       if (entry.importer != nullptr && !report_.files[entry.trace->file].refused)
         entry.importer->Finish(ReadDump(*entry.trace));
     }
-    MatchReport matches = MatchCollectives(report_.job, settled->world_size, settled->traces);
+    // Only now are all groups known: kernels and dumps name some that no header lists.
+    absl::StatusOr<SettledWorld> settled = SettleWorld(*ranks, report_.files);
+    if (!settled.ok()) return settled.status();
+    report_.world_size = settled->world.size();
+    report_.warnings = std::move(settled->warnings);
+    MatchReport matches = MatchCollectives(report_.job, settled->world, *ranks);
     report_.collectives = matches.matched;
     report_.collectives_unmatched = matches.unmatched;
     for (std::string& warning : matches.warnings) report_.warnings.push_back(std::move(warning));
-    TakeConnections(settled->traces);
-    report_.windows = ChooseWindows(settled->traces, options_.window_steps);
-    for (RankTrace* trace : settled->traces) {
-      if (absl::Status status = WriteRank(*trace); !status.ok()) return status;
+    TakeConnections(*ranks);
+    report_.windows = ChooseWindows(*ranks, options_.window_steps);
+    for (RankTrace* trace : *ranks) {
+      if (absl::Status status = WriteRank(settled->world, *trace); !status.ok()) return status;
     }
     WarnOfOverflow();
     return absl::OkStatus();
@@ -167,11 +177,13 @@ class Import {
     }
   }
 
-  absl::Status WriteRank(RankTrace& trace) {
+  absl::Status WriteRank(const World& world, RankTrace& trace) {
+    const std::optional<RankId> rank = world.Rank(trace.rank);
+    if (!rank) return absl::InternalError(fmt::format("rank {} is of no world", trace.rank));
     ProducerIdentity identity;
     identity.job = report_.job;
-    identity.rank = RankId{static_cast<uint32_t>(trace.rank)};
-    identity.world_size = report_.world_size;
+    identity.rank = *rank;
+    identity.world_size = world.size();
     identity.producer = std::string("eroica-import");
     identity.producer_version = std::string(kImporterVersion);
     identity.window_steps = static_cast<uint32_t>(report_.windows.size);

@@ -55,17 +55,19 @@ class CodecSink final : public BatchSink {
 
 void WriteAll(TraceFunctions& functions, const std::vector<RankTrace*>& traces,
               std::vector<FileReport>& files) {
-  const absl::StatusOr<SettledRanks> settled = SettleRanks(traces, files);
+  const absl::StatusOr<std::vector<RankTrace*>> ranks = SettleRanks(traces, files);
+  if (!ranks.ok()) return;
+  const absl::StatusOr<SettledWorld> settled = SettleWorld(*ranks, files);
   if (!settled.ok()) return;
   const JobId job{"fuzz"};
   ImportReport report;
   CodecSink sink;
-  const MatchReport matches = MatchCollectives(job, settled->world_size, settled->traces);
-  for (RankTrace* trace : settled->traces) {
+  const MatchReport matches = MatchCollectives(job, settled->world, *ranks);
+  for (RankTrace* trace : *ranks) {
     ProducerIdentity identity;
     identity.job = job;
-    identity.rank = RankId{static_cast<uint32_t>(trace->rank)};
-    identity.world_size = settled->world_size;
+    identity.rank = *settled->world.Rank(trace->rank);
+    identity.world_size = settled->world.size();
     EROICA_CHECK(
         WriteRankTrace(functions, *trace, identity, files[trace->file].counts, report, sink).ok());
   }
