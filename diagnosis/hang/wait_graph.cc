@@ -7,7 +7,6 @@
 
 #include "diagnosis/hang/standing_lookup.h"
 #include "diagnosis/hang/strong_components.h"
-#include "schemas/check.h"
 
 namespace eroica {
 namespace {
@@ -49,10 +48,11 @@ WaitGraph::WaitGraph(const HangView& view)
       starts_known_(HasStarts(view)),
       waits_in_(view.world_size) {
   for (const RankStanding* standing : view.standings) {
-    EROICA_CHECK(standing->rank.value < view.world_size);
-    standings_[standing->rank.value] = standing;
+    if (standing->rank.value < view.world_size) standings_[standing->rank.value] = standing;
   }
-  for (const RankId rank : view.silent) silent_[rank.value] = true;
+  for (const RankId rank : view.silent) {
+    if (rank.value < view.world_size) silent_[rank.value] = true;
+  }
 
   std::map<OperationKey, uint32_t> numbers;
   for (const RankStanding* standing : standings_) {

@@ -16,7 +16,6 @@
 #include "diagnosis/statistics/peer_median.h"
 #include "diagnosis/statistics/prefetch.h"
 #include "diagnosis/statistics/robust_statistics.h"
-#include "schemas/check.h"
 
 namespace eroica {
 namespace {
@@ -30,10 +29,10 @@ double Mean(const std::vector<double>& values) {
                               static_cast<double>(values.size());
 }
 
-// For each of two values or more the median of all the others.
+// For each of the values the median of all the others; a single one is its own.
 std::vector<double> MediansOfOthers(const std::vector<double>& values) {
   const PeerMedian peers(values);
-  EROICA_CHECK(peers.has_peers());
+  if (!peers.has_peers()) return values;
   std::vector<double> medians(values.size());
   std::ranges::transform(values, medians.begin(), [&](double own) { return peers.Without(own); });
   return medians;

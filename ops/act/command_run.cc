@@ -114,7 +114,7 @@ bool WaitUntil(pid_t pid, steady_clock::time_point deadline, int* status) {
 }  // namespace
 
 absl::StatusOr<CommandResult> RunCommand(const CommandOptions& options) {
-  EROICA_CHECK(!options.arguments.empty());
+  if (options.arguments.empty()) return absl::InvalidArgumentError("the command has no program");
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "pipe");
   const auto begun = steady_clock::now();

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "schemas/printable_text.h"
@@ -42,7 +43,9 @@ absl::Status DeadLetterResend::Send(const DeadLetter& letter) {
     return absl::OkStatus();
   }
   if (!options_.dry_run) {
-    const absl::Status status = Append(ResendOf(letter));
+    const std::optional<ProducerRecord> record = ResendOf(letter);
+    const absl::Status status =
+        record ? Append(*record) : absl::InvalidArgumentError("a part of it is missing");
     if (absl::IsInvalidArgument(status)) {
       ++counts_.refused;
       return absl::OkStatus();

@@ -110,6 +110,7 @@ std::vector<std::pair<std::string, std::string>> ArgsOf(const Finding& finding) 
 // On the ranks that it names; where none of them is in the trace, on the lowest that is.
 absl::Status MarkFinding(const Finding& finding, JobTraceFile& trace) {
   const std::vector<uint32_t> ranks = trace.ranks();
+  if (ranks.empty()) return absl::OkStatus();
   std::set<uint32_t> marked;
   for (const Culprit& culprit : finding.culprits) {
     const auto rank = static_cast<uint32_t>(culprit.rank);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "schemas/check.h"
 #include "schemas/printable_text.h"
 
 namespace eroica {
@@ -24,9 +23,9 @@ std::optional<T> ParseWhole(std::string_view text, int base) {
 }  // namespace
 
 const std::string& Parameters::Name(std::string_view name) const {
+  static const std::string kNone;  // the route has no such name
   const auto argument = arguments_.find(name);
-  EROICA_CHECK(argument != arguments_.end());  // the route has no such name
-  return argument->second;
+  return argument != arguments_.end() ? argument->second : kNone;
 }
 
 const std::string& Parameters::JobName() {

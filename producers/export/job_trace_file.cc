@@ -8,13 +8,12 @@
 #include <utility>
 
 #include "producers/export/json_text.h"
-#include "schemas/check.h"
 
 namespace eroica {
 
 absl::StatusOr<std::unique_ptr<JobTraceFile>> JobTraceFile::Create(const std::string& path,
                                                                    JobTraceOptions options) {
-  EROICA_CHECK(!options.ranks.empty());
+  if (options.ranks.empty()) return absl::InvalidArgumentError("no rank is to be exported");
   absl::StatusOr<std::unique_ptr<TraceOutput>> output = TraceOutput::Create(path);
   if (!output.ok()) return output.status();
   return std::unique_ptr<JobTraceFile>(new JobTraceFile(std::move(options), *std::move(output)));
@@ -72,7 +71,8 @@ JobTraceFile::OneRank& JobTraceFile::RankOf(const ProducerIdentity& identity) {
 absl::Status JobTraceFile::AddFinding(uint32_t rank, const std::string& title,
                                       std::vector<std::pair<std::string, std::string>> args) {
   const auto entry = ranks_.find(rank);
-  EROICA_CHECK(entry != ranks_.end());
+  if (entry == ranks_.end())
+    return absl::NotFoundError(fmt::format("rank {} has no events in the file", rank));
   const TimeRange& range = options_.ranks.at(rank);
   entry->second.text.AddNote("finding", {.name = title,
                                          .start_ns = range.begin_ns,

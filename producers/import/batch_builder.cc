@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "schemas/check.h"
-
 namespace eroica {
 
 BatchBuilder::BatchBuilder(const TraceFunctions& functions, ProducerIdentity identity,
@@ -14,7 +12,7 @@ BatchBuilder::BatchBuilder(const TraceFunctions& functions, ProducerIdentity ide
       lanes_(std::move(lanes)),
       communicators_(std::move(communicators)),
       sink_(sink) {
-  EROICA_CHECK(lanes_.size() <= local_lane_.size());
+  lanes_.resize(local_lane_.size());  // any index has one
   batch_.identity = std::move(identity);
   batch_.time_unit_ns = time_unit_ns;
   local_lane_.fill(kAbsent);

@@ -32,8 +32,11 @@ class Carrier {
     if (from_ != &from) Begin(from);
     CollectiveBatch& to = carried_.back();
     to.records.push_back(row);
-    if (row.before == 0) return;
-    uint32_t& before = renumbered_.at(row.before - 1);
+    if (row.before == 0 || row.before > renumbered_.size()) {
+      to.records.back().before = 0;
+      return;
+    }
+    uint32_t& before = renumbered_[row.before - 1];
     if (before == 0) {
       to.predecessors.push_back(from.predecessors[row.before - 1]);
       before = static_cast<uint32_t>(to.predecessors.size());
@@ -44,7 +47,6 @@ class Carrier {
 
  private:
   void Begin(const CollectiveBatch& from) {
-    EROICA_CHECK(carried_.empty() || carried_.back().rank < from.rank);
     from_ = &from;
     renumbered_.assign(from.predecessors.size(), 0);
     CollectiveBatch& to = carried_.emplace_back();

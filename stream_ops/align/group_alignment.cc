@@ -223,9 +223,9 @@ void GroupAlignment::CountBlockers(CollectiveSummary* summary) {
   std::vector<Use> uses;
   for (const Group& group : groups_) {
     if (!group.has_last || group.shortest_row->before == 0) continue;
-    EROICA_CHECK(group.shortest_row->before <= group.shortest_batch->predecessors.size());
-    uses.push_back({group.shortest_member,
-                    &group.shortest_batch->predecessors[group.shortest_row->before - 1],
+    const std::vector<Predecessor>& predecessors = group.shortest_batch->predecessors;
+    if (group.shortest_row->before > predecessors.size()) continue;
+    uses.push_back({group.shortest_member, &predecessors[group.shortest_row->before - 1],
                     group.exposed_wait_ns, group.shortest_row->before_ns});
   }
   const auto identity = [](const Use& use) { return std::tuple(use.member, use.before->function); };

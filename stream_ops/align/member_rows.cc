@@ -1,7 +1,5 @@
 #include "stream_ops/align/member_rows.h"
 
-#include "schemas/check.h"
-
 namespace eroica {
 
 MemberRows::MemberRows(std::span<const CollectiveBatch> carried,
@@ -17,7 +15,6 @@ MemberRows::MemberRows(std::span<const CollectiveBatch> carried,
     if (take_carried) member.carried = &carried[i++];
     if (take_own) member.own = &own[j++];
     member.rank = take_own ? member.own->rank : member.carried->rank;
-    EROICA_CHECK(members_.empty() || members_.back().rank < member.rank);
     if (member.carried != nullptr) size_ += member.carried->records.size();
     if (member.own != nullptr) size_ += member.own->records.size();
     members_.push_back(member);

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "schemas/check.h"
-
 namespace eroica {
 
 void JobWindows::RestoreClosed(WindowId last_closed) {
@@ -140,10 +138,8 @@ bool JobWindows::BeginsRun(WindowId id) const {
 }
 
 JobWindow JobWindows::Close(WindowId id) {
-  const auto it = windows_.find(id);
-  EROICA_CHECK(it != windows_.end());
-  JobWindow window = std::move(it->second);
-  windows_.erase(it);
+  auto node = windows_.extract(id);
+  JobWindow window = node.empty() ? JobWindow() : std::move(node.mapped());
   RestoreClosed(id);
   return window;
 }

@@ -22,12 +22,18 @@ TimeSpan Clip(const SweepInput& input, const Interval& interval) {
   return {begin_ns, std::min(interval.end_ns, input.end_ns)};
 }
 
+// Where the clocks can count: of a longer window its first part.
+SweepInput Bounded(SweepInput input) {
+  input.start_ns = std::max<int64_t>(input.start_ns, 0);
+  input.end_ns = std::clamp(input.end_ns, input.start_ns, input.start_ns + kLongestWindowNs);
+  return input;
+}
+
 }  // namespace
 
-void CriticalPathSweep::Run(const SweepInput& input) {
-  EROICA_CHECK(input.start_ns >= 0 && input.start_ns <= input.end_ns &&
-               input.end_ns - input.start_ns <= kLongestWindowNs);
-  EROICA_CHECK(input.lanes.size() <= kMostLanes);
+void CriticalPathSweep::Run(const SweepInput& whole) {
+  EROICA_CHECK(whole.lanes.size() <= kMostLanes);
+  const SweepInput input = Bounded(whole);
   Reset(input);
   BuildClocks(input);
   Account(input);

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <utility>
 
-#include "schemas/check.h"
 #include "stream_ops/runtime/stream_task.h"
 #include "stream_ops/topics.h"
 
@@ -74,8 +74,8 @@ std::string SourcePosition(const DeadLetter& letter) {
   return fmt::format("{}/{}/{}", letter.source.topic, letter.source.partition, letter.offset);
 }
 
-ProducerRecord ResendOf(const DeadLetter& letter) {
-  EROICA_CHECK(!letter.cut);
+std::optional<ProducerRecord> ResendOf(const DeadLetter& letter) {
+  if (letter.cut) return std::nullopt;
   ProducerRecord record;
   record.topic = letter.source.topic;
   record.key = letter.record.key;

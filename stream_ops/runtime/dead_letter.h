@@ -43,8 +43,9 @@ std::optional<DeadLetter> ReadDeadLetter(ConsumerRecord record);
 // TOPIC/PARTITION/OFFSET of the refused record.
 std::string SourcePosition(const DeadLetter& letter);
 
-// The record as it was, for the topic that it came from, and whose resend it is. Not of a cut one.
-ProducerRecord ResendOf(const DeadLetter& letter);
+// The record as it was, for the topic that it came from, and whose resend it is. Nothing of a cut
+// one.
+std::optional<ProducerRecord> ResendOf(const DeadLetter& letter);
 // For the dead-letter topic: it was sent back.
 ProducerRecord ResentMark(const DeadLetter& letter);
 // The position that a mark says was sent back; nothing where the record is no mark.

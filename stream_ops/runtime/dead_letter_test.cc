@@ -63,7 +63,7 @@ TEST_F(DeadLetterTest, SaysWhichRecordWasRefusedAndWhy) {
 TEST_F(DeadLetterTest, IsSentBackAsItWas) {
   const auto letter = ReadDeadLetter(Refused({{"schema", "EVB1"}, {"job", "night"}}));
   ASSERT_TRUE(letter.has_value());
-  const ProducerRecord record = ResendOf(*letter);
+  const ProducerRecord record = ResendOf(*letter).value();
   EXPECT_EQ(record.topic, "eroica.events");
   EXPECT_EQ(record.key, "night/0");
   EXPECT_EQ(record.value, kBytes);
@@ -75,7 +75,7 @@ TEST_F(DeadLetterTest, IsSentBackAsItWas) {
 TEST_F(DeadLetterTest, WithoutAKeyGoesToThePartitionThatItCameFrom) {
   ConsumerRecord record = Refused({});
   record.key.clear();
-  EXPECT_EQ(ResendOf(ReadDeadLetter(record).value()).partition, 3);
+  EXPECT_EQ(ResendOf(ReadDeadLetter(record).value())->partition, 3);
 }
 
 // A resend that is refused again: it is known as one, and its next resend names the newer position.
@@ -83,7 +83,7 @@ TEST_F(DeadLetterTest, KnowsThatItWasSentBackBefore) {
   const auto letter = ReadDeadLetter(Refused({{"resend-of", "eroica.events/0/7"}}));
   ASSERT_TRUE(letter.has_value());
   EXPECT_EQ(letter->resend_of, "eroica.events/0/7");
-  EXPECT_THAT(ResendOf(*letter).headers, ElementsAre(Pair("resend-of", "eroica.events/3/41")));
+  EXPECT_THAT(ResendOf(*letter)->headers, ElementsAre(Pair("resend-of", "eroica.events/3/41")));
 }
 
 // Whoever may write to the events topic could otherwise choose where a resend goes.
@@ -99,7 +99,7 @@ TEST_F(DeadLetterTest, BelievesNoHeaderThatTheRecordBroughtAlong) {
   EXPECT_EQ(letter->reason, "malformed_event");
   EXPECT_FALSE(letter->cut);
   EXPECT_EQ(letter->value_bytes, kBytes.size());
-  EXPECT_THAT(ResendOf(*letter).headers, ElementsAre(Pair("resend-of", "eroica.events/3/41")));
+  EXPECT_THAT(ResendOf(*letter)->headers, ElementsAre(Pair("resend-of", "eroica.events/3/41")));
 }
 
 TEST_F(DeadLetterTest, AMarkSaysThatItWasSentBack) {

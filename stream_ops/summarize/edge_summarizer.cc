@@ -12,7 +12,7 @@ namespace eroica {
 EdgeSummarizer::EdgeSummarizer(const SummarizeOptions& options, Emit emit)
     : emit_(std::move(emit)), processor_(options) {
   EROICA_CHECK(emit_ != nullptr);
-  EROICA_CHECK(processor_.Init(*this).ok());  // of an empty store
+  status_ = processor_.Init(*this);
 }
 
 absl::Status EdgeSummarizer::Add(const EventBatch& batch) {

@@ -97,6 +97,20 @@ CATCH_ALL = re.compile(r"\bcatch\s*\(\s*\.\.\.\s*\)")
 # AtBoundary, and coroutines, which cannot wait inside its function.
 CATCH_ALL_ALLOWED = ("schemas/thread_boundary.h", "ops/rest/server.cc", "ops/rest/peer_client.cc")
 
+# Folders that only handle values from outside: traces, dumps, payloads, and what is computed of them.
+# A value there that cannot be is answered (absl::Status, DropReason, std::optional), never checked.
+OUTSIDE_FOLDERS = ("schemas/", "producers/import/", "diagnosis/", "stream_ops/diagnose/")
+# The check itself, and the encoder of tests.
+CHECKS_THEMSELVES = ("schemas/check.h", "schemas/test_encoder.h")
+# What makes payloads for tests beside the code.
+TOOLS_OF_TESTS = ("schemas/write_example_payloads.cc", "stream_ops/summarize/summarize_harness.cc")
+CHECK = re.compile(r"\b(?:EROICA_CHECK|CheckFailed|assert|abort|terminate|ABSL_CHECK\w*)\s*\(")
+# What payloads state and statuses answer: in no folder of the product may a check rest on it.
+OUTSIDE_VALUES = re.compile(
+    r"\b(?:ranks?|world|world_size|peers?|communicators?|sequence|predecessors|standings?|findings?|letter|arguments|report"
+    r"|(?:start|end|begin|duration|time)_ns)_?\b|\bok\s*\(\)"
+)
+
 BANNED_NAMES = {"util", "utils", "common", "helper", "helpers", "misc"}
 BANNED_WORDS = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b|\b(?:for now|simplified|placeholder|dummy|not implemented|unimplemented)\b")
 MACHINE_PATH = re.compile(r"(?:^|[^a-zA-Z0-9._-])(/(?:work|farm|root|home|Users)/[a-z]|/tmp/[a-z]+/)")
@@ -207,6 +221,43 @@ def no_catch_all_in_producers(tree):
         for line, code in _lines(cpp_source.without_comments_and_literals(text)):
             if re.search(r"\bcatch\s*\(\s*\.\.\.\s*\)", code):
                 yield path, line, "catches the end of a host's thread as well (pthread_exit), which aborts the process; catch std::exception"
+
+
+def _argument(code, at):
+    """The text up to the parenthesis that closes the one before `at`."""
+    depth = 1
+    for end in range(at, len(code)):
+        depth += {"(": 1, ")": -1}.get(code[end], 0)
+        if depth == 0:
+            return code[at:end]
+    return code[at:]
+
+
+def no_check_on_outside(tree):
+    """What comes from outside ends no process: it is refused by the function that reads it."""
+    for path, text in _cpp(tree):
+        product = path.startswith(SOURCE_FOLDERS) and "/testing/" not in path and not path.endswith("_test.cc")
+        if not product or path in CHECKS_THEMSELVES or _is_test(path, text) or text.startswith("// For tests"):
+            continue
+        code = cpp_source.without_comments_and_literals(text)
+        for match in CHECK.finditer(code):
+            line = code.count("\n", 0, match.start()) + 1
+            value = OUTSIDE_VALUES.search(_argument(code, match.end()))
+            if path.startswith(OUTSIDE_FOLDERS):
+                yield path, line, "ends the process; what comes from outside is answered with a Status, a DropReason or an optional"
+            elif value:
+                yield path, line, f"checks '{value.group(0)}', which comes from outside: answer with a Status, a DropReason or an optional"
+
+
+def test_encoder_is_for_tests(tree):
+    """The encoder that ends the process is none of the product's."""
+    for path, text in _cpp(tree):
+        product = path.startswith(SOURCE_FOLDERS) and "/testing/" not in path and not path.endswith("_test.cc")
+        if not product or text.startswith("// For tests") or path in TOOLS_OF_TESTS:
+            continue
+        for line, name in cpp_source.includes(text):
+            if name == '"schemas/test_encoder.h"':
+                yield path, line, "includes the encoder of tests; Encoder::TryEncode answers"
 
 
 def no_sleep_in_tests(tree):
@@ -383,6 +434,8 @@ ALL = (
     threads,
     no_throw,
     no_catch_all_in_producers,
+    no_check_on_outside,
+    test_encoder_is_for_tests,
     no_sleep_in_tests,
     headers,
     one_definition,

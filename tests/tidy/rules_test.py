@@ -63,6 +63,34 @@ class Layering(unittest.TestCase):
         self.assertFalse(list(rules.evaluation_stays_out(tree)))
 
 
+class ChecksOnOutside(unittest.TestCase):
+    def test_readers_check_nothing(self):
+        for code in ("EROICA_CHECK(lanes.size() < 9);", "CheckFailed(__FILE__, 1, text);", "std::abort();", "assert(x);"):
+            with self.subTest(code):
+                self.assertEqual(broken(rules.no_check_on_outside, producers__import__a_dot_cc=f"\n{code}\n"), [("producers/import/a.cc", 2)])
+
+    def test_nobody_checks_what_payloads_state(self):
+        for value in ("standing->rank.value < view.world_size", "end->rank < 3", "encoder.Encode(x).ok()", "input.start_ns\n >= 0", "!ranks_.empty()"):
+            with self.subTest(value):
+                self.assertTrue(broken(rules.no_check_on_outside, stream_ops__align__a_dot_cc=f"EROICA_CHECK({value});\n"))
+
+    def test_invariants_of_a_type_may_be_checked(self):
+        for code in ("EROICA_CHECK(context_ != nullptr);", "EROICA_CHECK(size(rows) == f(x)); int rank = 0;", "// EROICA_CHECK(rank < 3)", "static_assert(kRank == 3);"):
+            with self.subTest(code):
+                self.assertFalse(broken(rules.no_check_on_outside, stream_ops__align__a_dot_cc=code + "\n"))
+
+    def test_tests_may_check_anything(self):
+        self.assertFalse(broken(rules.no_check_on_outside, schemas__a_test_dot_cc="EROICA_CHECK(rank == 0);\n"))
+        self.assertFalse(broken(rules.no_check_on_outside, schemas__check_dot_h="// The check.\n#define EROICA_CHECK(x) CheckFailed(x)\n"))
+        self.assertFalse(broken(rules.no_check_on_outside, ops__findings__testing__a_dot_h="// A.\nEROICA_CHECK(made.ok());\n"))
+
+    def test_the_encoder_of_tests_is_none_of_the_product(self):
+        include = '#include "schemas/test_encoder.h"\n'
+        self.assertTrue(broken(rules.test_encoder_is_for_tests, producers__core__a_dot_cc=include))
+        self.assertFalse(broken(rules.test_encoder_is_for_tests, producers__core__a_test_dot_cc=include))
+        self.assertFalse(broken(rules.test_encoder_is_for_tests, tests__benchmarks__a_dot_cc=include))
+
+
 class Includes(unittest.TestCase):
     def test_paths_from_the_root(self):
         self.assertEqual(broken(rules.include_paths, schemas__a_dot_h="// A.\n", schemas__a_dot_cc='#include "a.h"\n'), [("schemas/a.cc", 1)])
