@@ -1,13 +1,23 @@
 // The driver of a fuzz target where there is no libFuzzer: runs every file of the corpus, then
 // seeded mutations of them, the same in every run. A target that brings a mutator of its own
-// (libFuzzer's LLVMFuzzerCustomMutator) has three of four made by that.
-//   TARGET [-runs=N] [-seconds=N] [-seed=N] FILE_OR_FOLDER...
-// At least so many mutations, and for at least so long.
+// (libFuzzer's LLVMFuzzerCustomMutator) has three of four made by that. Usage:
+//   TARGET [-runs=N] [-seed=N]
+//     [-max_total_time=SECONDS] [-skip=N] [-timeout=SECONDS] [-artifact_prefix=PATH] FILE_OR_FOLDER...
+// Runs end by number, or by time, whichever comes first; 0: not by that.
+//
+// An input that ends the process, or that takes longer than -timeout (60) of processor time, is
+// written to PATHcrash-SEED-RUN; -seed=SEED -skip=RUN -runs=RUN+1 runs it again.
+#include <fcntl.h>
+#include <sys/time.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -16,6 +26,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "tests/fuzz/mutation_count.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 extern "C" __attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size,
@@ -33,9 +45,14 @@ class Mutator {
 
   Input Mutate(const std::vector<Input>& corpus) {
     Input input = corpus[Below(corpus.size())];
-    if (LLVMFuzzerCustomMutator != nullptr && Below(4) != 0) return ByTarget(std::move(input));
-    for (size_t changes = 1 + Below(6); changes > 0; --changes)
+    if (LLVMFuzzerCustomMutator != nullptr && Below(4) != 0) {
+      ++eroica::mutations_made;
+      return ByTarget(std::move(input));
+    }
+    for (size_t changes = 1 + Below(6); changes > 0; --changes) {
       Change(corpus[Below(corpus.size())], &input);
+      ++eroica::mutations_made;
+    }
     return input;
   }
 
@@ -118,37 +135,101 @@ bool ParseOption(std::string_view argument, std::string_view prefix, uint64_t* v
          std::errc();
 }
 
+struct Options {
+  uint64_t runs = 0;
+  uint64_t seed = 1;
+  uint64_t seconds = 0;
+  uint64_t skip = 0;
+  uint64_t timeout_s = 60;
+  std::string artifact_prefix;
+  std::vector<std::string> paths;
+};
+
+Options ParseOptions(int argc, char** argv) {
+  constexpr std::string_view kPrefix = "-artifact_prefix=";
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument.starts_with(kPrefix)) {
+      options.artifact_prefix = argument.substr(kPrefix.size());
+    } else if (!ParseOption(argument, "-runs=", &options.runs) &&
+               !ParseOption(argument, "-seed=", &options.seed) &&
+               !ParseOption(argument, "-max_total_time=", &options.seconds) &&
+               !ParseOption(argument, "-skip=", &options.skip) &&
+               !ParseOption(argument, "-timeout=", &options.timeout_s)) {
+      options.paths.emplace_back(argument);
+    }
+  }
+  return options;
+}
+
+// What is at hand when a signal ends the process.
+struct AtHand {
+  const Input* input = nullptr;
+  char artifact[256] = "";
+};
+AtHand at_hand;
+
+void WriteAll(int file, const void* bytes, size_t size) {
+  if (::write(file, bytes, size) < 0) return;
+}
+
+extern "C" void OnDeath(int signal) {
+  constexpr char kSays[] = "fuzz: a run ends the process, or takes too long; its input: ";
+  WriteAll(STDERR_FILENO, kSays, sizeof(kSays) - 1);
+  WriteAll(STDERR_FILENO, at_hand.artifact, std::strlen(at_hand.artifact));
+  WriteAll(STDERR_FILENO, "\n", 1);
+  const int file = ::open(at_hand.artifact, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file >= 0 && at_hand.input != nullptr)
+    WriteAll(file, at_hand.input->data(), at_hand.input->size());
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+void RunOne(const Input& input, const Options& options, const std::string& name) {
+  at_hand.input = &input;
+  std::snprintf(at_hand.artifact, sizeof(at_hand.artifact), "%scrash-%llu-%s",
+                options.artifact_prefix.c_str(), static_cast<unsigned long long>(options.seed),
+                name.c_str());
+  // Of processor time: a busy machine makes nothing hang.
+  const itimerval limit{.it_interval = {},
+                        .it_value = {.tv_sec = static_cast<time_t>(options.timeout_s)}};
+  ::setitimer(ITIMER_PROF, &limit, nullptr);
+  LLVMFuzzerTestOneInput(input.data(), input.size());
+}
+
 }  // namespace
 
+// So that a report of AddressSanitizer reaches OnDeath.
+extern "C" const char* __asan_default_options() { return "abort_on_error=1:handle_abort=0"; }
+
 int main(int argc, char** argv) {
-  uint64_t runs = 0, seconds = 0, seed = 1;
-  std::vector<std::string> paths;
-  for (int i = 1; i < argc; ++i) {
-    if (!ParseOption(argv[i], "-runs=", &runs) && !ParseOption(argv[i], "-seed=", &seed) &&
-        !ParseOption(argv[i], "-seconds=", &seconds))
-      paths.emplace_back(argv[i]);
-  }
-  const std::vector<Input> corpus = ReadCorpus(paths);
+  const Options options = ParseOptions(argc, argv);
+  const std::vector<Input> corpus = ReadCorpus(options.paths);
   if (corpus.empty()) {
     std::fprintf(stderr, "no corpus\n");
     return 2;
   }
-  for (const Input& input : corpus) LLVMFuzzerTestOneInput(input.data(), input.size());
-  Mutator mutator(seed);
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-  uint64_t run = 0;
-  const auto print = [&] {
-    std::printf("%zu inputs, %llu mutations, %llu executions\n", corpus.size(),
-                static_cast<unsigned long long>(run),
-                static_cast<unsigned long long>(run + corpus.size()));
-    std::fflush(stdout);
+  for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGPROF})
+    ::signal(signal, OnDeath);
+  const auto begun = std::chrono::steady_clock::now();
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   };
-  constexpr uint64_t kRunsBetweenLines = 100'000;
-  while (run < runs || std::chrono::steady_clock::now() < end) {
-    const Input input = mutator.Mutate(corpus);
-    LLVMFuzzerTestOneInput(input.data(), input.size());
-    if (++run % kRunsBetweenLines == 0 && seconds > 0) print();
+  if (options.skip == 0) {
+    for (size_t i = 0; i < corpus.size(); ++i)
+      RunOne(corpus[i], options, "corpus-" + std::to_string(i));
   }
-  print();
+  Mutator mutator(options.seed);
+  uint64_t run = 0;
+  for (; options.runs == 0 ? options.seconds > 0 : run < options.runs; ++run) {
+    if (options.seconds > 0 && seconds() >= static_cast<double>(options.seconds)) break;
+    const Input input = mutator.Mutate(corpus);
+    if (run >= options.skip) RunOne(input, options, std::to_string(run));
+  }
+  std::printf("seed %llu: %zu inputs, %llu runs, %llu mutations, %.0f s\n",
+              static_cast<unsigned long long>(options.seed), corpus.size(),
+              static_cast<unsigned long long>(run),
+              static_cast<unsigned long long>(eroica::mutations_made), seconds());
   return 0;
 }
