@@ -53,6 +53,11 @@ class ProcessorContext {
   // Events that arrived and go into no window, each once; counted. For contexts that count nothing
   // there is nothing to do.
   virtual void CountUnused(DropReason reason, uint64_t events);
+  // Windows that were closed before all had come, for want of memory; counted.
+  virtual void CountForced(uint64_t windows);
+  // The effects of the record at hand were committed before: it is read again, for windows that are
+  // still open.
+  virtual bool IsRepeated() const { return false; }
   // The task's own part of the store; keys need no task prefix. Reads see what was committed, not
   // this cycle's changes.
   virtual const StateStore& store() const = 0;
@@ -62,6 +67,7 @@ class ProcessorContext {
 
 inline void ProcessorContext::ForwardEvent(EventRecord) { EROICA_CHECK(false); }
 inline void ProcessorContext::CountUnused(DropReason, uint64_t) {}
+inline void ProcessorContext::CountForced(uint64_t) {}
 
 // The payload of an output. Nothing where it can be none: then it is dropped, whatever arrived, and
 // the stage goes on. The bytes live until the encoder's next call.
@@ -85,6 +91,8 @@ class Processor {
   // can be rebuilt; `next` if none are open. Records before it are never needed again. Records at
   // or after it may come again for windows that are closed: the processor ignores them.
   virtual int64_t RestartOffset(int64_t next) const = 0;
+  // Of what it would let go of and read again, were it made anew from the store: about.
+  virtual uint64_t held_bytes() const { return 0; }
 };
 
 }  // namespace eroica

@@ -57,9 +57,11 @@ Topology EroicaTopology(const NodeConfig& config, RunLength length,
     align.memory = PoolOf(shares.align);
     diagnose.memory = PoolOf(shares.diagnose);
   }
-  return ThreeStages([summarize] { return std::make_unique<SummarizeProcessor>(summarize); },
-                     [align] { return std::make_unique<AlignProcessor>(align); },
-                     [diagnose] { return std::make_unique<DiagnoseProcessor>(diagnose); });
+  return ThreeStages(
+      [summarize] { return std::make_unique<SummarizeProcessor>(summarize); },
+      [align] { return std::make_unique<AlignProcessor>(align); },
+      [diagnose] { return std::make_unique<DiagnoseProcessor>(diagnose); },
+      {.summarize = summarize.memory, .align = align.memory, .diagnose = diagnose.memory});
 }
 
 StageThreadsOptions ThreadOptions(const NodeConfig& config) {

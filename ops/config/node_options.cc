@@ -173,14 +173,15 @@ void AddStages(std::vector<Option>* options) {
                             0, 1, FIELD(summarize.fold_below)));
   options->push_back(Number(
       {"summarize.memory_mib", "MiB",
-       "Events that wait for their windows, of all jobs on the node. Beyond, the rank that "
-       "holds the most closes its windows with what is there, and what comes late is counted. 0: a "
-       "quarter of runtime.memory_mib."},
+       "Events that wait for their windows, of all jobs on the node. Where they have no room, they "
+       "wait in the log; where one partition alone has none, the rank that holds the most closes "
+       "its windows with what is there. 0: a quarter of runtime.memory_mib."},
       0, 1'048'576, FIELD(summarize.memory_mib)));
   options->push_back(Number(
       {"diagnose.memory_mib", "MiB",
-       "Patterns that wait for their windows to be complete, of all jobs on the node. Beyond, "
-       "the oldest window of the job that holds the most is diagnosed. 0: three sixteenths of "
+       "Patterns that wait for their windows to be complete, of all jobs on the node. From half of "
+       "it on the stages before read in step by event time. Beyond, the oldest window of the job "
+       "that holds the most is diagnosed. 0: three sixteenths of "
        "runtime.memory_mib."},
       0, 1'048'576, FIELD(diagnose.memory_mib)));
   options->push_back(
@@ -190,7 +191,8 @@ void AddStages(std::vector<Option>* options) {
   options->push_back(
       Number({"align.memory_mib", "MiB",
               "Collectives that wait for the other members of their communicators, of all jobs on "
-              "the node. Beyond, the oldest window of the largest communicator is closed. 0: an "
+              "the node. From half of it on the stages before read in step by event time. Beyond, "
+              "the oldest window of the largest communicator is closed. 0: an "
               "eighth of runtime.memory_mib."},
              0, 1'048'576, FIELD(align.memory_mib)));
 }

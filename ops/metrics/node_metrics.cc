@@ -43,6 +43,7 @@ void AddStages(const NodeState& node, Exposition& out) {
       out.Add(Metric::kStageEventsUnused, events,
               {{"stage", stage}, {"reason", std::string(ToString(reason))}});
   }
+  add(Metric::kStageWindowsForced, &StageProbe::windows_forced);
   add(Metric::kStageCommits, &StageProbe::commits);
   add(Metric::kStageRetries, &StageProbe::retries);
   add(Metric::kStageRestarts, &StageProbe::restarts);
@@ -60,6 +61,8 @@ void AddStages(const NodeState& node, Exposition& out) {
   add(Metric::kStageChangelogUnreadable, &StageProbe::changelog_unreadable);
   add(Metric::kStageTasks, &StageProbe::tasks);
   add(Metric::kStageTasksRestoring, &StageProbe::tasks_restoring);
+  add(Metric::kStageTasksWaiting, &StageProbe::tasks_waiting);
+  add(Metric::kStageUnloads, &StageProbe::unloads);
   add(Metric::kStageChangelogRestored, &StageProbe::changelog_records_read);
 }
 

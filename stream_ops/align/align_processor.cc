@@ -137,6 +137,8 @@ absl::Status AlignProcessor::ForgetJobs() {
     for (auto unit = first; unit != end; ++unit) {
       if (!unit->second.carried.empty()) SettleCarried(unit->first, unit->second);
     }
+    for (auto unit = first; unit != end; ++unit) units_crowded_ -= unit->second.crowded ? 1 : 0;
+    memory_.SetCrowded(units_crowded_ > 0);
     units_.erase(first, end);
     going_on_.erase(job);
     ++probe_.jobs_forgotten;
@@ -148,18 +150,28 @@ absl::Status AlignProcessor::ForgetJobs() {
 void AlignProcessor::CloseWhatIsTooMuch(const AlignKey& key, Unit& unit) {
   while (unit.windows.open_windows() > options_.open_windows_max) {
     ++probe_.windows_overrun;
+    context_->CountForced(1);
     CloseOldest(key, unit, /*input_has_ended=*/false);
   }
+  NoteCrowd(unit);
   KeepWithinMemory();
 }
 
+void AlignProcessor::NoteCrowd(Unit& unit) {
+  const bool crowded = unit.windows.open_windows() > options_.open_windows_max / 2;
+  if (crowded != unit.crowded) units_crowded_ = crowded ? units_crowded_ + 1 : units_crowded_ - 1;
+  unit.crowded = crowded;
+  memory_.SetCrowded(units_crowded_ > 0);
+}
+
 void AlignProcessor::KeepWithinMemory() {
-  memory_.Set(bytes_held());
+  memory_.Set(held_bytes());
   while (memory_.MustLetGo() && pending_rows_ > 0) {
     const auto largest =
         std::ranges::max_element(units_, {}, [](const auto& entry) { return entry.second.rows(); });
     if (largest->second.windows.HasOpen()) {
       ++probe_.windows_overrun;
+      context_->CountForced(1);
       CloseOldest(largest->first, largest->second, /*input_has_ended=*/false);
     } else {
       SettleCarried(largest->first, largest->second);
@@ -199,6 +211,7 @@ void AlignProcessor::CloseOldest(const AlignKey& key, Unit& unit, bool input_has
                                         .settle = settle});
   KeepMembers(key, unit);
   Send(key, unit, std::move(alignment));
+  NoteCrowd(unit);
   if (closed.last) SetEnded(key.job, unit, true);
 }
 
@@ -250,7 +263,7 @@ void AlignProcessor::Send(const AlignKey& key, Unit& unit, Alignment alignment) 
       changes.Put(Table::kProgress, RunsKey(key), unit.windows.runs().Encode());
   }
   pending_rows_ -= alignment.rows.total() - alignment.rows.carried;
-  memory_.Set(bytes_held());
+  memory_.Set(held_bytes());
   probe_.rows += alignment.rows;
 }
 

@@ -49,6 +49,9 @@ class AlignProcessor : public Processor {
   absl::Status Process(const ConsumerRecord& record) override;
   absl::Status Punctuate(PunctuationType type) override;
   int64_t RestartOffset(int64_t next) const override;
+  uint64_t held_bytes() const override {
+    return pending_rows_ * sizeof(CollectiveRecord) + batches_open_ * sizeof(CollectiveBatch);
+  }
 
   const AlignProbe& probe() const { return probe_; }
   uint64_t open_batches() const;
@@ -58,7 +61,8 @@ class AlignProcessor : public Processor {
   struct Unit {
     CommunicatorWindows windows;
     std::vector<CollectiveBatch> carried;  // ascending by rank
-    bool ended = true;  // its members said their last words, or have not said any yet
+    bool ended = true;     // its members said their last words, or have not said any yet
+    bool crowded = false;  // more than half as many windows are open as may be
 
     uint64_t rows() const;
   };
@@ -71,11 +75,9 @@ class AlignProcessor : public Processor {
   void CloseOldest(const AlignKey& key, Unit& unit, bool input_has_ended);
   void CloseWhatIsTooMuch(const AlignKey& key, Unit& unit);
   void KeepWithinMemory();
-  // Of what waits: rows, and the batches of open windows around them.
-  uint64_t bytes_held() const {
-    return pending_rows_ * sizeof(CollectiveRecord) + batches_open_ * sizeof(CollectiveBatch);
-  }
   void SettleCarried(const AlignKey& key, Unit& unit);
+  // Whether the unit is crowded now, for the stages before.
+  void NoteCrowd(Unit& unit);
   // The unit goes on, or its members have said their last words; the job ends with the last unit.
   void SetEnded(const JobId& job, Unit& unit, bool ended);
   absl::Status ForgetJobs();
@@ -94,6 +96,7 @@ class AlignProcessor : public Processor {
   int64_t next_offset_ = 0;           // one past the last record
   uint64_t pending_rows_ = 0;
   uint64_t batches_open_ = 0;
+  size_t units_crowded_ = 0;
   MemoryUse memory_;
   AlignProbe probe_;
 };

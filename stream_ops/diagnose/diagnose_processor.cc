@@ -11,6 +11,7 @@
 
 #include "diagnosis/bounded_times.h"
 #include "diagnosis/monitoring_gap/stopped_captures.h"
+#include "schemas/check.h"
 #include "schemas/finding_json.h"
 #include "schemas/time_unit.h"
 #include "state_store/key_schema.h"
@@ -54,6 +55,39 @@ std::string WhatHadNotCome(const CrossRankView& view) {
       "collectives of {} of {} communicators had come.",
       view.ranks().size(), view.world_size(), view.summaries().size(),
       std::max(communicators.size(), view.summaries().size()));
+}
+
+// Of how many communicators the collectives of a rank that has reported were not there when its
+// window was closed in align.
+size_t ComparedWithoutAll(const CrossRankView& view) {
+  std::set<std::pair<RankId, CommId>> missing;
+  for (const CollectiveSummary& summary : view.summaries()) {
+    for (const RankId rank : summary.missing) missing.emplace(rank, summary.communicator);
+  }
+  std::set<CommId> lacking;
+  for (const RankView& rank : view.ranks()) {
+    for (const CommId communicator : rank.batch->communicators) {
+      if (!rank.silent && missing.contains({rank.rank, communicator})) lacking.insert(communicator);
+    }
+  }
+  return lacking.size();
+}
+
+// What was said of a part is worth less, and says so.
+void LowerByWhatIsMissing(const CrossRankView& view, bool early, std::vector<Finding>* findings) {
+  const size_t without_all = ComparedWithoutAll(view);
+  for (Finding& finding : *findings) {
+    if (early) {
+      finding.caveats.push_back(WhatHadNotCome(view));
+      finding.confidence *= static_cast<double>(view.ranks().size()) /
+                            static_cast<double>(std::max<uint32_t>(view.world_size(), 1));
+    }
+    if (without_all > 0)
+      finding.caveats.push_back(fmt::format(
+          "In {} of {} communicators the collectives of some ranks came after they were compared: "
+          "who waited for whom is not known there.",
+          without_all, view.summaries().size()));
+  }
 }
 
 }  // namespace
@@ -158,13 +192,43 @@ absl::Status DiagnoseProcessor::Add(PatternBatch batch, const ConsumerRecord& re
   }
   if (windows.IsInNewestRun(batch.rank)) (*job)->hangs.Hear(batch);
   const WindowId window{batch.window.kind, batch.window.index};
+  const RankId rank = batch.rank;
+  const bool packs = Packs();
+  if (packs) batch = OutlineOf(batch);
   const JobWindows::Added added = windows.Add(std::move(batch), record.offset, record.timestamp_ms);
+  const bool waits_packed = packs && added == JobWindows::Added::kAdded;
+  if (waits_packed) (*job)->packed[window][rank] = record.value;
   Count(id, record.offset, added);
   if (added == JobWindows::Added::kClosed) context_->CountUnused(DropReason::kLate, events);
   if (added == JobWindows::Added::kDuplicate) context_->CountUnused(DropReason::kDuplicate, events);
   CloseComplete(id, **job);
-  KeepWithinMemory(**job, window, record.value.size());
+  KeepWithinMemory(**job, window,
+                   waits_packed ? record.value.size() + sizeof(PatternBatch)
+                                : record.value.size() * kBytesOfPayloadByte);
   return absl::OkStatus();
+}
+
+PatternBatch DiagnoseProcessor::OutlineOf(const PatternBatch& batch) {
+  PatternBatch outline;
+  outline.job = batch.job;
+  outline.rank = batch.rank;
+  outline.world_size = batch.world_size;
+  outline.pid = batch.pid;
+  outline.window = batch.window;
+  outline.final = batch.final;
+  outline.communicators = batch.communicators;
+  return outline;
+}
+
+void DiagnoseProcessor::Unpack(WindowId id, std::map<RankId, std::string> packed,
+                               JobWindow* window) {
+  for (const auto& [rank, payload] : packed) {
+    PatternBatch& batch = window->batches.at(rank);
+    const DropReason reason = decoder_.Decode(std::as_bytes(std::span(payload)), &batch);
+    EROICA_CHECK(reason == DropReason::kNone);  // it was decoded as it came
+    BoundTimes(&batch);
+    batch.window.index = id.second;
+  }
 }
 
 absl::Status DiagnoseProcessor::Add(CollectiveSummary summary, const ConsumerRecord& record) {
@@ -178,9 +242,13 @@ absl::Status DiagnoseProcessor::Add(CollectiveSummary summary, const ConsumerRec
     return absl::OkStatus();
   }
   const WindowId window{summary.window.kind, summary.window.index};
-  Count(id, record.offset, windows.Add(std::move(summary), record.offset, record.timestamp_ms));
+  const uint64_t operations = summary.operations;
+  const JobWindows::Added added =
+      windows.Add(std::move(summary), record.offset, record.timestamp_ms);
+  Count(id, record.offset, added);
+  if (added == JobWindows::Added::kClosed) context_->CountUnused(DropReason::kLate, operations);
   CloseComplete(id, **job);
-  KeepWithinMemory(**job, window, record.value.size());
+  KeepWithinMemory(**job, window, record.value.size() * kBytesOfPayloadByte);
   return absl::OkStatus();
 }
 
@@ -221,14 +289,15 @@ void DiagnoseProcessor::DiagnoseOldest(const JobId& id, DiagnosedJob& job, Windo
   const WindowId oldest = *job.windows.Oldest();
   const bool complete = job.windows.OldestComplete() == oldest;
   if (!complete) ++probe_.windows_incomplete;
+  if (!complete && end == WindowEnd::kMemoryFull) context_->CountForced(1);
   Diagnose(id, job, oldest, complete ? WindowEnd::kComplete : end);
 }
 
 void DiagnoseProcessor::KeepWithinMemory(DiagnosedJob& job, WindowId window, uint64_t bytes) {
   if (!job.windows.IsOpen(window)) return;  // complete by now, or long closed
-  job.window_bytes[window] += bytes * kBytesOfPayloadByte;
-  job.bytes += bytes * kBytesOfPayloadByte;
-  bytes_ += bytes * kBytesOfPayloadByte;
+  job.window_bytes[window] += bytes;
+  job.bytes += bytes;
+  bytes_ += bytes;
   memory_.Set(bytes_);
   while (memory_.MustLetGo()) {
     const auto largest =
@@ -292,6 +361,8 @@ void DiagnoseProcessor::Diagnose(const JobId& id, DiagnosedJob& job, WindowId wi
                                  WindowEnd end) {
   if (job.windows.BeginsRun(window_id)) ForgetRunBefore(id, job, context_->changes());
   JobWindow window = job.windows.Close(window_id);
+  if (auto packed = job.packed.extract(window_id))
+    Unpack(window_id, std::move(packed.mapped()), &window);
   if (const auto held = job.window_bytes.extract(window_id)) {
     job.bytes -= held.mapped();
     bytes_ -= held.mapped();
@@ -310,9 +381,7 @@ void DiagnoseProcessor::Diagnose(const JobId& id, DiagnosedJob& job, WindowId wi
   const CrossRankView view(batches, summaries, job.history.Past(window_id.first));
   ++probe_.windows_diagnosed;
   std::vector<Finding> findings = FindingsOf(id, view, job);
-  if (end == WindowEnd::kMemoryFull) {
-    for (Finding& finding : findings) finding.caveats.push_back(WhatHadNotCome(view));
-  }
+  LowerByWhatIsMissing(view, end == WindowEnd::kMemoryFull, &findings);
   if (suppressed.all() > 0) {
     for (Finding& finding : findings)
       finding.caveats.push_back(

@@ -81,18 +81,28 @@ class DiagnoseProcessor final : public Processor {
   absl::Status Process(const ConsumerRecord& record) override;
   absl::Status Punctuate(PunctuationType type) override;
   int64_t RestartOffset(int64_t next) const override;
+  uint64_t held_bytes() const override { return bytes_; }
 
   const DiagnoseProbe& probe() const { return probe_; }
 
  private:
+  // Of the pool.
+  static constexpr double kPackedAbove = 0.125;
+
   // The job as the store has it when it is first met.
   absl::StatusOr<DiagnosedJob*> FindJob(const JobId& id);
   // Why a window waits no longer.
   enum class WindowEnd : uint8_t { kComplete, kNothingComes, kMemoryFull };
   // end: where the window is not complete.
   void DiagnoseOldest(const JobId& id, DiagnosedJob& job, WindowEnd end);
-  // After a record of so many bytes was added to this window.
+  // After what takes so many bytes was added to this window.
   void KeepWithinMemory(DiagnosedJob& job, WindowId window, uint64_t bytes);
+  // Where much waits, a batch waits as it came, which takes a quarter: of it stays what is asked
+  // of open windows.
+  bool Packs() const { return memory_.TakesMoreThan(kPackedAbove); }
+  static PatternBatch OutlineOf(const PatternBatch& batch);
+  // Puts what waited as it came into its window.
+  void Unpack(WindowId id, std::map<RankId, std::string> packed, JobWindow* window);
   // What follows from a run that has begun since this one was the newest.
   absl::Status HearOfRuns(const JobId& id, DiagnosedJob& job, uint64_t newest_before);
   // Counts it, and hears of the job.

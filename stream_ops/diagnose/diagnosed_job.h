@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 
 #include "diagnosis/hang/hang_watch.h"
 #include "diagnosis/ledger/finding_lifecycle.h"
@@ -21,6 +22,8 @@ namespace eroica {
 
 struct DiagnosedJob {
   JobWindows windows;
+  // Of the batches of open windows that wait as they came (DiagnoseProcessor::Pack).
+  std::map<WindowId, std::map<RankId, std::string>> packed;
   std::map<WindowId, uint64_t> window_bytes;  // of open windows, about
   uint64_t bytes = 0;                         // of all of them
   FindingLifecycle lifecycle;

@@ -22,8 +22,12 @@ NodeHealth::NodeHealth(NodeHealthOptions options, TimePoint start)
 bool NodeHealth::Observe(const std::map<std::string, StageProbe>& probes, TimePoint now) {
   Snapshot snapshot{now, {}};
   for (const auto& [stage, probe] : probes) {
+    const auto late = probe.events_unused.find(DropReason::kLate);
     Counted& counted = snapshot.stages[stage];
-    counted = {probe.records_received + probe.records_unreadable, probe.dead_letters};
+    counted = {.received = probe.records_received + probe.records_unreadable,
+               .dead_letters = probe.dead_letters,
+               .windows_forced = probe.windows_forced,
+               .events_late = late == probe.events_unused.end() ? 0 : late->second};
     // By records, not by ranges of them.
     if (probe.records_unreadable > 0)
       counted.dead_letters[DropReason::kUnreadable] = probe.records_unreadable;
@@ -35,8 +39,11 @@ bool NodeHealth::Observe(const std::map<std::string, StageProbe>& probes, TimePo
   while (snapshots_.size() > 1 && snapshots_[1].at <= now - options_.period) snapshots_.pop_front();
   std::vector<std::string> reasons;
   for (const auto& [stage, counted] : snapshot.stages) {
-    std::string reason = ReasonOf(stage, snapshots_.front().stages[stage], counted);
-    if (!reason.empty()) reasons.push_back(std::move(reason));
+    const Counted& before = snapshots_.front().stages[stage];
+    for (std::string reason :
+         {ReasonOf(stage, before, counted), ForcedReason(stage, before, counted)}) {
+      if (!reason.empty()) reasons.push_back(std::move(reason));
+    }
   }
   for (const auto& [stage, probe] : probes) {
     if (probe.consumer.held_seconds >= static_cast<uint64_t>(kHeldMax.count()))
@@ -74,6 +81,18 @@ std::string NodeHealth::ReasonOf(const std::string& stage, const Counted& before
       stage, dead_letters, std::max(received, dead_letters),
       std::chrono::duration_cast<std::chrono::seconds>(options_.period).count(),
       eroica::ToString(most.second));
+}
+
+std::string NodeHealth::ForcedReason(const std::string& stage, const Counted& before,
+                                     const Counted& now) const {
+  const uint64_t forced = now.windows_forced - before.windows_forced;
+  if (forced == 0) return "";
+  return fmt::format(
+      "Stage {} closed {} windows of the last {} s before all had come, as its memory is full, and "
+      "{} events came too late: findings about them stand on parts (raise runtime.memory_mib or "
+      "add nodes).",
+      stage, forced, std::chrono::duration_cast<std::chrono::seconds>(options_.period).count(),
+      now.events_late - before.events_late);
 }
 
 bool NodeHealth::healthy() const {

@@ -2,8 +2,9 @@
 // Computed from what its stages count (StageProbe), over the latest period.
 //
 // Unhealthy: so large a share of what a stage received has become dead letters that its output can
-// no longer be believed; it is healthy again when a period has passed with less. Or a transaction
-// that nobody ends holds back what a stage would read.
+// no longer be believed; or a stage has closed windows before all had come, for want of memory, so
+// that its output stands on parts; or a transaction that nobody ends holds back what a stage would
+// read. It is healthy again when a period has passed without.
 // Thread-safe: one thread observes, any thread asks.
 #pragma once
 
@@ -48,6 +49,8 @@ class NodeHealth {
   struct Counted {
     uint64_t received = 0;
     std::map<DropReason, uint64_t> dead_letters;
+    uint64_t windows_forced = 0;
+    uint64_t events_late = 0;
   };
   struct Snapshot {
     TimePoint at;
@@ -56,6 +59,8 @@ class NodeHealth {
 
   // Nothing where the stage is well. before: at the beginning of the period.
   std::string ReasonOf(const std::string& stage, const Counted& before, const Counted& now) const;
+  std::string ForcedReason(const std::string& stage, const Counted& before,
+                           const Counted& now) const;
 
   const NodeHealthOptions options_;
   mutable std::mutex mutex_;        // guards what follows

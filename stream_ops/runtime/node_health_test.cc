@@ -111,5 +111,19 @@ TEST_F(NodeHealthTest, EveryStageHasItsOwnReason) {
                                 HasSubstr("mostly enum_out_of_range"))));
 }
 
+TEST_F(NodeHealthTest, WindowsThatWereClosedForWantOfMemoryMakeItUnhealthyForAPeriod) {
+  StageProbe probe = Counted(100, {});
+  EXPECT_FALSE(health_.Observe({{"align", probe}}, kStart + seconds(1)));
+  probe.windows_forced = 3;
+  probe.events_unused[DropReason::kLate] = 400;
+  EXPECT_TRUE(health_.Observe({{"align", probe}}, kStart + seconds(2)));
+  EXPECT_THAT(health_.reasons(),
+              ElementsAre(AllOf(StartsWith("Stage align closed 3 windows"), HasSubstr("400 events"),
+                                HasSubstr("runtime.memory_mib"))));
+  EXPECT_FALSE(health_.Observe({{"align", probe}}, kStart + seconds(30)));
+  EXPECT_TRUE(health_.Observe({{"align", probe}}, kStart + seconds(120)));
+  EXPECT_TRUE(health_.healthy());
+}
+
 }  // namespace
 }  // namespace eroica

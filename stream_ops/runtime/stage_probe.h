@@ -30,8 +30,10 @@ struct StageProbe {
   uint64_t dead_letters_cut = 0;  // were larger than the log takes
   // Never emitted: they broke the rules of their type, or the log refused them for good.
   std::map<DropReason, uint64_t> outputs_dropped;
-  // Events that go into no window. Those that are read again after a restart count again.
+  // Events that go into no window. Those that are read again for windows still open count once.
   std::map<DropReason, uint64_t> events_unused;
+  // Closed before all had come, for want of memory: what still came for them is among the unused.
+  uint64_t windows_forced = 0;
   uint64_t changelog_records = 0;
   uint64_t changelog_bytes = 0;
   uint64_t changelog_records_read = 0;  // to restore tasks that came from other nodes
@@ -46,6 +48,9 @@ struct StageProbe {
   uint64_t errors = 0;           // that stopped the stage
   uint64_t tasks = 0;            // open now
   uint64_t tasks_restoring = 0;  // ours, but not open yet
+  // Open, but not read now: those that are further behind come first (reading_order.h).
+  uint64_t tasks_waiting = 0;
+  uint64_t unloads = 0;  // of tasks that let go of their windows, to read them again
   // A second old at most.
   ClientMeasures consumer;
   ClientMeasures producer;
@@ -63,6 +68,7 @@ struct StageProbe {
     dead_letters_cut += other.dead_letters_cut;
     for (const auto& [reason, count] : other.outputs_dropped) outputs_dropped[reason] += count;
     for (const auto& [reason, count] : other.events_unused) events_unused[reason] += count;
+    windows_forced += other.windows_forced;
     changelog_records += other.changelog_records;
     changelog_bytes += other.changelog_bytes;
     changelog_records_read += other.changelog_records_read;
@@ -76,6 +82,8 @@ struct StageProbe {
     errors += other.errors;
     tasks += other.tasks;
     tasks_restoring += other.tasks_restoring;
+    tasks_waiting += other.tasks_waiting;
+    unloads += other.unloads;
     consumer.Add(other.consumer);
     producer.Add(other.producer);
   }

@@ -45,11 +45,16 @@ absl::Status StageThreads::Start() {
     if (topology_.Find(role) == nullptr)
       return absl::InvalidArgumentError(fmt::format("there is no stage '{}'", role));
   }
+  const auto runs = [this](const Stage& stage) {
+    return roles_.empty() || std::ranges::find(roles_, stage.name) != roles_.end();
+  };
+  for (const Stage& stage : topology_.stages()) {
+    if (runs(stage)) progress_[stage.name] = std::make_shared<StageProgress>();
+  }
   int depth = 0;
   for (const Stage& stage : topology_.stages()) {
     ++depth;
-    if (!roles_.empty() && std::find(roles_.begin(), roles_.end(), stage.name) == roles_.end())
-      continue;
+    if (!runs(stage)) continue;
     for (int number = 0; number < options_.threads_per_stage; ++number) {
       StreamThreadOptions thread = ThreadOptions(stage, number, depth);
       size_t index = 0;
@@ -80,10 +85,21 @@ StreamThreadOptions StageThreads::ThreadOptions(const Stage& stage, int number, 
   // What an earlier stage closes because of silence must have arrived before a later stage calls
   // the same silence its own.
   if (thread.idle_timeout) *thread.idle_timeout *= depth;
-  for (const Stage& upstream : topology_.stages()) {
-    if (&upstream == &stage) break;
-    thread.upstreams.push_back({fmt::format("{}-{}", options_.group_prefix, upstream.name),
-                                TopicName(thread.task.topic_prefix, upstream.input)});
+  thread.progress = progress_.at(stage.name);
+  bool is_later = false;
+  for (const Stage& other : topology_.stages()) {
+    const auto running = progress_.find(other.name);
+    if (&other == &stage) {
+      is_later = true;
+    } else if (is_later) {
+      if (running != progress_.end() && other.memory != nullptr)
+        thread.later_pools.push_back(other.memory);
+    } else {
+      thread.upstreams.push_back(
+          {.group_id = fmt::format("{}-{}", options_.group_prefix, other.name),
+           .topic = TopicName(thread.task.topic_prefix, other.input),
+           .progress = running == progress_.end() ? nullptr : running->second});
+    }
   }
   return thread;
 }

@@ -8,6 +8,7 @@
 #include <absl/status/status.h>
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <stop_token>
 #include <string>
@@ -64,6 +65,7 @@ class StageThreads {
   const Topology topology_;
   const std::vector<std::string> roles_;
   const StageThreadsOptions options_;
+  std::map<std::string, std::shared_ptr<StageProgress>> progress_;  // of the stages that run here
 
   mutable std::mutex mutex_;                                // guards probes_ and status_
   std::vector<std::pair<std::string, StageProbe>> probes_;  // one a thread

@@ -54,6 +54,17 @@ absl::Status StreamTask::BeginAnew(std::unique_ptr<Processor> processor, int64_t
   return processor_->Init(*this);
 }
 
+absl::Status StreamTask::Unload(std::unique_ptr<Processor> processor) {
+  EROICA_CHECK(outbox_.empty() && to_store_.empty() && changes_.empty() && committed_);
+  next_ = committed_->restart;
+  processor_ = std::move(processor);
+  return processor_->Init(*this);
+}
+
+bool StreamTask::IsRepeated() const {
+  return current_ != nullptr && committed_ && current_->offset < committed_->processed;
+}
+
 std::optional<int64_t> StreamTask::restart_offset() const {
   if (committed_) return committed_->restart;
   return first_;
@@ -264,7 +275,7 @@ void StreamTask::ForwardEvent(EventRecord event) {
 
 void StreamTask::DeadLetter(DropReason reason) {
   EROICA_CHECK(current_ != nullptr);  // only a record that is being processed can be a dead letter
-  if (committed_ && current_->offset < committed_->processed) {
+  if (IsRepeated()) {
     ++probe_->dead_letters_replayed;
     return;
   }

@@ -65,10 +65,18 @@ class StreamTask : private ProcessorContext {
   std::optional<int64_t> restart_offset() const;
   // Of the last commit.
   std::optional<TaskPosition> position() const { return committed_; }
+  // Of the record that is to be processed next.
+  std::optional<int64_t> next_offset() const { return next_; }
+  // How many records would be read again, were the task unloaded now.
+  int64_t reread_records() const { return next_ ? *next_ - processor_->RestartOffset(*next_) : 0; }
+  uint64_t held_bytes() const { return processor_->held_bytes(); }
 
   // The partition begins anew at this offset, with other records: goes on with what is kept of the
   // old ones, in a new processor. Everything must be committed.
   absl::Status BeginAnew(std::unique_ptr<Processor> processor, int64_t offset);
+  // Lets go of what is read again from restart_offset on: its windows begin anew with a new
+  // processor. Everything must be committed.
+  absl::Status Unload(std::unique_ptr<Processor> processor);
   // A record behind the task's position is ignored and counted.
   absl::Status Process(const ConsumerRecord& record);
   // Records that the log could not give: dead-lettered by their offsets, and behind the task.
@@ -108,8 +116,10 @@ class StreamTask : private ProcessorContext {
   void DeadLetter(DropReason reason) override;
   void DropOutput(DropReason reason) override { CountDropped(reason, 1); }
   void CountUnused(DropReason reason, uint64_t events) override {
-    probe_->events_unused[reason] += events;
+    if (!IsRepeated()) probe_->events_unused[reason] += events;
   }
+  void CountForced(uint64_t windows) override { probe_->windows_forced += windows; }
+  bool IsRepeated() const override;
   const StateStore& store() const override { return store_; }
   StateChanges& changes() override { return changes_; }
 

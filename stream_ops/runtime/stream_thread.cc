@@ -41,7 +41,8 @@ StreamThread::StreamThread(Log& log, StateStore& store, const Stage& stage,
       backoff_({.first = options_.retry_backoff,
                 .longest = options_.retry_backoff_max,
                 .times_max = options_.retries_max}),
-      upstream_(log, options_.upstreams) {
+      upstream_(log, options_.upstreams),
+      progress_(options_.progress) {
   EROICA_CHECK(options_.poll_records_max > 0 && (options_.changelog || !transactional()));
   if (options_.changelog)
     restorer_.emplace(log_, store_, stage_.name,
@@ -60,6 +61,7 @@ absl::StatusOr<milliseconds> StreamThread::RunOnce(TimePoint now) {
   const absl::Status status = Work(now);
   probe_.records_pending = pending_.size() - pending_next_;
   MeasureClients(now);
+  LogLate(now);
   if (!status.ok()) return BackOff(status, now);
   if (backoff_.failures() > 0)
     spdlog::info("stage={} topic={} goes on after {} failures in a row", stage_.name, input_,
@@ -92,6 +94,7 @@ absl::Status StreamThread::Work(TimePoint now) {
   }
   if (const absl::Status status = Restore(now); !status.ok()) return status;
   if (const absl::Status status = ProcessPending(now); !status.ok()) return status;
+  if (const absl::Status status = OrderReading(now); !status.ok()) return status;
   if (const absl::Status status = PunctuateIdle(now); !status.ok()) return status;
   if (const absl::Status status = PunctuateMinute(now); !status.ok()) return status;
   return CommitIsDue(now) ? Commit(now) : absl::OkStatus();
@@ -187,10 +190,12 @@ absl::Status StreamThread::Poll(TimePoint now) {
   for (const ConsumerRecord& record : pending_) {
     probe_.bytes_received += record.value.size();
     if (const auto task = tasks_.find({record.topic, record.partition}); task != tasks_.end()) {
+      if (record.offset < task->second.reread_until) continue;  // no news
       task->second.active_at = now;
       task->second.idle_told = false;
     }
   }
+  progress_.Set(!pending_.empty() || reading_ordered_ || restoring || !status.ok());
   if (absl::IsAborted(status)) return Reopen(status, now);
   if (!status.ok()) return status;
   polled_ = true;
@@ -221,6 +226,7 @@ absl::Status StreamThread::ProcessPending(TimePoint) {
       restart_needed_ = true;  // nobody knows how far the processor came
       return status;
     }
+    NoteRead(record, &task->second);
     if (const absl::Status status = SendOutputs(*task->second.task); !status.ok()) return status;
   }
   while (!damaged_.empty())
@@ -267,6 +273,7 @@ std::vector<TopicPartition> StreamThread::SilentPartitions(TimePoint now) const 
   std::vector<TopicPartition> silent;
   if (!options_.idle_timeout) return silent;
   for (const auto& [partition, state] : tasks_) {
+    if (state.read == ReadingState::kUnloaded || state.IsRereading()) continue;
     if (!state.idle_told && now - state.active_at >= *options_.idle_timeout &&
         now - state.end_asked_at >= kEndQueryInterval)
       silent.push_back(partition);
@@ -280,6 +287,8 @@ absl::Status StreamThread::PunctuateMinute(TimePoint now) {
   if (now - *minute_at_ < std::chrono::minutes(1)) return absl::OkStatus();
   minute_at_ = now;
   for (auto& [partition, state] : tasks_) {
+    // A job is forgotten by what its task has read: not before it has read it again.
+    if (state.read == ReadingState::kUnloaded || state.IsRereading()) continue;
     if (const absl::Status status = Punctuate(*state.task, PunctuationType::kMinute); !status.ok())
       return status;
   }
@@ -359,7 +368,10 @@ absl::Status StreamThread::RestartTask(const TopicPartition& partition, TaskStat
   }
   state->task = *std::move(task);
   state->idle_told = false;
-  return absl::OkStatus();
+  state->reread_until = 0;
+  if (std::exchange(state->read, ReadingState::kReading) == ReadingState::kReading)
+    return absl::OkStatus();
+  return consumer_->Resume(partition);
 }
 
 absl::StatusOr<std::unique_ptr<StreamTask>> StreamThread::NewTask(
@@ -414,6 +426,7 @@ void StreamThread::OnPartitionMadeAnew(const TopicPartition& partition, int64_t 
     return;
   }
   callback_status_.Update(task->second.task->BeginAnew(stage_.new_processor(), offset));
+  task->second.reread_until = 0;
 }
 
 void StreamThread::RestartIdleTimers(TimePoint from) {
@@ -463,7 +476,7 @@ void StreamThread::LogRetry(const absl::Status& status, TimePoint now) {
 
 absl::StatusOr<bool> StreamThread::CaughtUp() {
   if (!polled_ || pending_next_ < pending_.size()) return false;
-  if (restart_needed_ || (restorer_ && !restorer_->done())) return false;
+  if (restart_needed_ || reading_ordered_ || (restorer_ && !restorer_->done())) return false;
   const absl::StatusOr<std::optional<Ends>> ends = AskEnds();
   if (!ends.ok()) return ends.status();
   for (const TopicPartition& partition : consumer_->Assignment()) {

@@ -10,6 +10,9 @@
 // rank. Minutes of wall time are announced as well, so that jobs of which nothing comes any more
 // end; without an idle timeout (a bounded run) neither is.
 //
+// Where memory is short, here or in a later stage, partitions are read in the order of their event
+// time (reading_order.h); without an idle timeout, in a bounded run, all are read as they come.
+//
 // With a changelog (changelog.h) a partition that comes to us is paused and its task restored in
 // steps, while the thread goes on with its other partitions and polls; only then is it read. With
 // transactions the outputs of all tasks, their changelogs and their positions in the input become
@@ -41,7 +44,9 @@
 #include "stream_ops/log/log.h"
 #include "stream_ops/runtime/backoff.h"
 #include "stream_ops/runtime/changelog_restorer.h"
+#include "stream_ops/runtime/reading_order.h"
 #include "stream_ops/runtime/stage_probe.h"
+#include "stream_ops/runtime/stage_progress.h"
 #include "stream_ops/runtime/stream_task.h"
 #include "stream_ops/runtime/topology.h"
 #include "stream_ops/runtime/upstream_progress.h"
@@ -69,6 +74,11 @@ struct StreamThreadOptions {
       2'000};  // nothing: a task never counts as idle
   // Where one of these has not processed all of its input, our silence is its delay.
   std::vector<Upstream> upstreams;
+  // Told whether this thread is behind; without it nobody is.
+  std::shared_ptr<StageProgress> progress = nullptr;
+  // Of the later stages in this process: while one is crowded, those that are ahead wait.
+  std::vector<std::shared_ptr<const MemoryPool>> later_pools;
+  ReadingOrderOptions reading_order;
   std::chrono::milliseconds retry_backoff{100};
   std::chrono::milliseconds retry_backoff_max{5'000};
   // in a row; then the error ends the stage
@@ -111,6 +121,16 @@ class StreamThread : private RebalanceListener {
     TimePoint end_asked_at;  // the log was last asked whether we are at the end
     bool idle_told = false;
     TimePoint checkpoint_at{};  // the end of its changelog was last asked for
+    // By reading_order.h. Records below reread_until were processed before the task was loaded
+    // again, at loaded_from.
+    ReadingState read = ReadingState::kReading;
+    int64_t time_ms = std::numeric_limits<int64_t>::min();
+    uint64_t unloaded_bytes = 0;
+    int64_t loaded_from = 0;
+    int64_t reread_until = 0;
+
+    // It has not come again to where it was.
+    bool IsRereading() const { return task->next_offset().value_or(0) < reread_until; }
   };
 
   std::optional<int64_t> OnPartitionAssigned(const TopicPartition& partition) override;
@@ -138,6 +158,14 @@ class StreamThread : private RebalanceListener {
   absl::Status BeginTask(const TopicPartition& partition, ChangelogOwner owner, TimePoint now);
   absl::Status ProcessPending(TimePoint now);
   void SkipDamaged(const TopicPartition& partition, int64_t before);
+  void NoteRead(const ConsumerRecord& record, TaskState* state);
+  absl::Status OrderReading(TimePoint now);
+  ReadingPressure Pressure() const;
+  absl::StatusOr<std::map<TopicPartition, PartitionProgress>> MeasureReading(TimePoint now);
+  absl::Status FollowPlan(const ReadingPlan& plan, TimePoint now);
+  absl::Status SetReading(const TopicPartition& partition, ReadingState target, TaskState* state);
+  absl::Status Load(const TopicPartition& partition, TaskState* state);
+  void LogLate(TimePoint now);
   absl::Status PunctuateIdle(TimePoint now);
   absl::Status PunctuateMinute(TimePoint now);
   std::vector<TopicPartition> SilentPartitions(TimePoint now) const;
@@ -201,6 +229,14 @@ class StreamThread : private RebalanceListener {
   TimePoint retry_at_;
   LogRate retry_log_;
   UpstreamProgress upstream_;
+  StageProgress::Share progress_;
+  std::map<TopicPartition, int64_t> known_ends_;  // of the input, as they were at ends_known_at_
+  std::optional<TimePoint> ends_known_at_;
+  bool reading_ordered_ = false;  // a task waits
+  LogRate order_log_;
+  LogRate late_log_;
+  uint64_t forced_logged_ = 0;  // windows, and late events, as of the last line about them
+  uint64_t late_logged_ = 0;
 
   std::optional<ChangelogRestorer> restorer_;  // with a changelog
   std::unique_ptr<LogProducer> producer_;

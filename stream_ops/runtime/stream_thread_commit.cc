@@ -143,10 +143,16 @@ absl::Status StreamThread::CommitPositions() {
 GroupOffsets StreamThread::Positions(bool all_committed) {
   GroupOffsets offsets;
   for (const auto& [partition, state] : tasks_) {
-    if (const std::optional<TaskPosition> position = state.task->position())
-      offsets[partition] = {position->restart, position->processed};
-    const absl::StatusOr<int64_t> next =
-        all_committed ? consumer_->Position(partition) : absl::UnavailableError("");
+    if (const std::optional<TaskPosition> position = state.task->position()) {
+      // What is to be read again is not processed yet, for the stages behind ours.
+      const int64_t next = *state.task->next_offset();
+      offsets[partition] = {position->restart, state.IsRereading()
+                                                   ? std::max(next, position->restart)
+                                                   : position->processed};
+    }
+    const absl::StatusOr<int64_t> next = all_committed && !state.IsRereading()
+                                             ? consumer_->Position(partition)
+                                             : absl::UnavailableError("");
     if (next.ok()) offsets[partition].processed = std::max(offsets[partition].processed, *next);
   }
   return offsets;

@@ -23,11 +23,12 @@ const Stage* Topology::Find(std::string_view name) const {
   return nullptr;
 }
 
-Topology ThreeStages(ProcessorFactory summarize, ProcessorFactory align,
-                     ProcessorFactory diagnose) {
-  return Topology({{std::string(kSummarizeStage), Topic::kEvents, std::move(summarize)},
-                   {std::string(kAlignStage), Topic::kCollectives, std::move(align)},
-                   {std::string(kDiagnoseStage), Topic::kPatterns, std::move(diagnose)}});
+Topology ThreeStages(ProcessorFactory summarize, ProcessorFactory align, ProcessorFactory diagnose,
+                     const StagePools& pools) {
+  return Topology(
+      {{std::string(kSummarizeStage), Topic::kEvents, std::move(summarize), pools.summarize},
+       {std::string(kAlignStage), Topic::kCollectives, std::move(align), pools.align},
+       {std::string(kDiagnoseStage), Topic::kPatterns, std::move(diagnose), pools.diagnose}});
 }
 
 }  // namespace eroica

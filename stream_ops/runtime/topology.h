@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stream_ops/memory_pool.h"
 #include "stream_ops/processor.h"
 #include "stream_ops/topics.h"
 
@@ -21,6 +22,8 @@ struct Stage {
   std::string name;  // part of the group id and of the store's keys: never rename a released stage
   Topic input = Topic::kEvents;
   ProcessorFactory new_processor;
+  // What its processors hold on this node; without one there is no bound.
+  std::shared_ptr<MemoryPool> memory = nullptr;
 };
 
 // In the order of the data: no stage writes to the input of an earlier one, so that a bounded run
@@ -42,6 +45,13 @@ inline constexpr std::string_view kAlignStage = "align";
 inline constexpr std::string_view kDiagnoseStage = "diagnose";
 
 // summarize (events) -> align (collectives) -> diagnose (patterns), as DESIGN 2 draws it.
-Topology ThreeStages(ProcessorFactory summarize, ProcessorFactory align, ProcessorFactory diagnose);
+// pools: those that the processors are made with; without any there is no bound.
+struct StagePools {
+  std::shared_ptr<MemoryPool> summarize = nullptr;
+  std::shared_ptr<MemoryPool> align = nullptr;
+  std::shared_ptr<MemoryPool> diagnose = nullptr;
+};
+Topology ThreeStages(ProcessorFactory summarize, ProcessorFactory align, ProcessorFactory diagnose,
+                     const StagePools& pools = {});
 
 }  // namespace eroica

@@ -11,6 +11,9 @@ constexpr std::chrono::minutes kPatience{10};
 }  // namespace
 
 absl::StatusOr<bool> UpstreamProgress::CaughtUp(std::chrono::steady_clock::time_point now) {
+  for (const Upstream& upstream : upstreams_) {
+    if (upstream.progress != nullptr && !upstream.progress->caught_up()) return false;
+  }
   if (!behind_ || now - asked_at_ >= kQueryInterval) {
     uint64_t behind = 0;
     for (const Upstream& upstream : upstreams_) {

@@ -53,6 +53,12 @@ class EventChunkPool {
     held_bytes_ += chunk->counted_bytes;
   }
   size_t held_bytes() const { return held_bytes_; }
+  size_t spare_bytes() const { return spare_bytes_; }
+  // Nothing is to come, or somebody else needs the memory.
+  void DropSpare() {
+    spare_ = {};
+    spare_bytes_ = 0;
+  }
   EventChunk Take() {
     if (spare_.empty()) return {};
     EventChunk chunk = std::move(spare_.back());

@@ -138,6 +138,7 @@ void SummarizeProcessor::ForwardSummarized(const ConsumerRecord& record, Payload
       return;
     }
     ++shared_.probe.batches_forwarded;
+    if (context_->IsRepeated()) return;  // was forwarded before
     context_->Forward(topic, key_of(payload), type, record.payload(), record.timestamp_ms,
                       payload.job);
   };
@@ -178,7 +179,10 @@ void SummarizeProcessor::ProcessBatch(const EventBatch& batch, int64_t offset) {
 }
 
 void SummarizeProcessor::KeepWithinMemory() {
-  memory_.Set(shared_.pool.held_bytes());
+  memory_.Set(held_bytes());
+  if (!memory_.MustLetGo()) return;
+  shared_.pool.DropSpare();
+  memory_.Set(held_bytes());
   while (memory_.MustLetGo()) {
     std::pair<Job*, RankWindows*> largest{};
     uint64_t most = 0;
@@ -192,6 +196,7 @@ void SummarizeProcessor::KeepWithinMemory() {
     if (most == 0) return;
     CloseWindows(*largest.first, *largest.second, RankWindows::Close::kAll);
     ++shared_.probe.ranks_cut;
+    context_->CountForced(1);
     if (largest.second->events_held() == most) return;  // none of it belongs to a window yet
   }
 }
@@ -256,6 +261,8 @@ absl::Status SummarizeProcessor::CloseIdle(PunctuationType type) {
     }
     if (!end && all_closed) ReportSilence(job);
   }
+  shared_.pool.DropSpare();
+  memory_.Set(held_bytes());
   ages_.Keep(context_->changes());
   return absl::OkStatus();
 }
@@ -319,7 +326,7 @@ bool SummarizeProcessor::CloseWindows(Job& job, RankWindows& rank, RankWindows::
     emitter_.Emit(job.functions, job.communicators, job.world_size, closed_, rank, *context_);
     closed_any = true;
   }
-  memory_.Set(shared_.pool.held_bytes());
+  memory_.Set(held_bytes());
   const bool all_closed = shared_.sent_bytes < bytes_max;
   if (!closed_any) return all_closed;
   const ProducerIdentity& identity = rank.progress().identity;

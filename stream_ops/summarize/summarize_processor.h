@@ -40,6 +40,9 @@ class SummarizeProcessor final : public Processor {
   void ProcessBatch(const EventBatch& batch, int64_t offset);
   absl::Status Punctuate(PunctuationType type) override;
   int64_t RestartOffset(int64_t next) const override;
+  uint64_t held_bytes() const override {
+    return shared_.pool.held_bytes() + shared_.pool.spare_bytes();
+  }
 
   const SummarizeProbe& probe() const { return shared_.probe; }
   // Events that wait for their windows to close.

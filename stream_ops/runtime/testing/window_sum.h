@@ -31,6 +31,7 @@ class WindowSum : public Processor {
   absl::Status Process(const ConsumerRecord& record) override;
   absl::Status Punctuate(PunctuationType type) override;
   int64_t RestartOffset(int64_t next) const override;
+  uint64_t held_bytes() const override { return open_.size(); }  // a byte a window
 
  private:
   struct Open {
