@@ -75,20 +75,23 @@ class Planner {
     }
   }
 
-  // The next one to be loaded: the furthest behind, then those that are to be told of silence.
+  // The next one to be loaded: the furthest behind of those that have something to read, or are to
+  // hear of silence.
   Entry NextToLoad() const {
-    if (const Entry behind = FurthestBehind(/*loaded=*/false)) return behind;
-    const auto due = std::ranges::find_if(partitions_, [this](const auto& entry) {
-      return entry.second.idle_due && !IsLoaded(&entry);
-    });
-    return due == partitions_.end() ? nullptr : &*due;
+    Entry first = nullptr;
+    for (const auto& entry : partitions_) {
+      const PartitionProgress& progress = entry.second;
+      if (IsLoaded(&entry) || (progress.at_end && !progress.idle_due)) continue;
+      if (first == nullptr || progress.time_ms < first->second.time_ms) first = &entry;
+    }
+    return first;
   }
 
   bool IsTurnOf(const Entry& next) const {
     return std::ranges::all_of(partitions_, [&](const auto& entry) {
       const PartitionProgress& progress = entry.second;
       return progress.at_end || !IsLoaded(&entry) ||
-             (!next->second.at_end && !progress.owes && next->second.time_ms < progress.time_ms);
+             (!progress.owes && next->second.time_ms < progress.time_ms);
     });
   }
 

@@ -151,9 +151,11 @@ TEST(ReadingOrder, NeverStopsAll) {
     bool reads = false;
     for (size_t i = 0; i < partitions.size(); ++i) {
       has_input = has_input || !partitions[i].at_end;
-      reads = reads || (!partitions[i].at_end && states[i] == kReading);
+      const bool reads_again = partitions[i].state == kUnloaded;
+      const bool has_some = !partitions[i].at_end || reads_again;
+      reads = reads || (has_some && states[i] == kReading);
     }
-    EXPECT_EQ(reads, has_input) << "seed " << seed;
+    EXPECT_TRUE(reads || !has_input) << "seed " << seed;
   }
 }
 

@@ -57,7 +57,8 @@ absl::Status StreamTask::BeginAnew(std::unique_ptr<Processor> processor, int64_t
 absl::Status StreamTask::Unload(std::unique_ptr<Processor> processor) {
   EROICA_CHECK(outbox_.empty() && to_store_.empty() && changes_.empty() && committed_);
   next_ = committed_->restart;
-  processor_ = std::move(processor);
+  // The former one goes last: what it shows of its jobs stays, and is the new one's.
+  const std::unique_ptr<Processor> former = std::exchange(processor_, std::move(processor));
   return processor_->Init(*this);
 }
 
