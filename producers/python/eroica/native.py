@@ -2,8 +2,8 @@
 
 What a script says at every step is built into the interpreter; all else goes through PyDLL. Both
 hold the GIL, because each takes well under a microsecond and giving the GIL away would let another
-thread in between two lines of the training loop. Only stop_sampler(), park() and detach() may take
-long; they release it.
+thread in between two lines of the training loop. Only stop() and detach() may take long; they
+release it.
 """
 
 import ctypes
@@ -95,7 +95,7 @@ _BUILT_IN = (
 class Native:
     """One attribute for each row of _PROTOTYPES, and the calls that release the GIL."""
 
-    __slots__ = tuple(_PROTOTYPES) + ("stop_sampler", "park", "detach", "library_folder")
+    __slots__ = tuple(_PROTOTYPES) + ("stop_sampler", "detach", "library_folder")
 
 
 def library_folder():
@@ -135,12 +135,8 @@ def load():
         function.argtypes = arguments
         setattr(native, attribute, function)
     _build_in(native, libraries["python"])
-    without_gil = ctypes.CDLL(python_path)
-    native.stop_sampler = without_gil.eroica_python_stop_sampler
+    native.stop_sampler = ctypes.CDLL(python_path).eroica_python_stop_sampler
     native.stop_sampler.restype = None
-    native.park = without_gil.eroica_python_park
-    native.park.argtypes = (_U32,)
-    native.park.restype = None
     native.detach = ctypes.CDLL(core_path, mode=ctypes.RTLD_GLOBAL).eroica_detach
     native.detach.argtypes = (_U32,)
     native.detach.restype = None

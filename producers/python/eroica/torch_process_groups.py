@@ -6,13 +6,12 @@ thread that issues it (PyTorch 2.15 has them). Where a group has none, only what
 Python's functions is seen (torch_distributed.py). Groups with a backend of devices get none: a hook
 would take the GIL for each operation in the backward pass, and say nothing.
 
-A group may outlive the interpreter, and whoever destroys a hook then ends by a signal: at exit the
-hooks are taken off. PyTorch has no lock around them, so that a thread must not be among them then.
-A daemon thread that comes to one at exit stays there (parking.h).
+A group may outlive the interpreter, and a hook that is destroyed then ends the process by a signal:
+at exit the hooks are taken off. PyTorch has no lock around them: where a thread beside the main one
+has used the group and may be among them, they stay on, and the group is never destroyed.
 """
 
 import ctypes
-import os
 import threading
 import time
 import weakref
@@ -44,11 +43,10 @@ _OPERATIONS = {
 _HOOK = 0x65726F69  # the hooks' number among those of a group; the user's own are others
 _MOST_OPEN = 64
 _MOST_THREADS = 1024
-_QUIET_S = 0.05  # in which threads that come to a hook at exit are seen to do so
-_LONGEST_PARK_MS = 5000  # where a function that runs after ours at exit waits for the thread
+_LONGEST_WAIT_S = 0.05  # at exit, for threads that are among the hooks
+_FUTEX = ("202", "98")  # of x86-64 and of AArch64; what else has the numbers there does not matter
 
 _hooks = []  # of every group that has some
-_ending_thread = None  # the one that runs the exit functions
 
 
 class _Side:
@@ -59,41 +57,25 @@ class _Side:
         self._hook = hook
         self._register = register
         self._unregister = unregister
-        self._inside = set()  # system ids of threads, without the main one
-        self.threads = set()  # all that came here so far
+        self._threads = set()  # system ids of those that came here, without the main one
 
     def __call__(self, arguments):
-        if threading.get_ident() == threading.main_thread().ident:
-            self._call(arguments)
-            return
-        thread = threading.get_native_id()
-        if len(self.threads) < _MOST_THREADS:
-            self.threads.add(thread)
-        self._inside.add(thread)
-        try:
-            self._call(arguments)
-        finally:
-            self._inside.discard(thread)
-
-    def _call(self, arguments):
+        if threading.get_ident() != threading.main_thread().ident:
+            if len(self._threads) < _MOST_THREADS:
+                self._threads.add(threading.get_native_id())
         if life.ended:
-            if threading.get_ident() != _ending_thread and life.native is not None:
-                life.native.park(_LONGEST_PARK_MS)
             return
         try:
             self._hook(arguments)
         except Exception:
             life.say_exception("a collective is not taken")
 
-    def inside(self):
-        return {thread for thread in list(self._inside) if _is_alive(thread)}
-
     def put_on(self, group):
         getattr(group, self._register)(_HOOK, self)
 
     def take_off(self, group):
-        """Whether it is off: it stays where a thread is inside."""
-        if self.inside():
+        """Whether it is off: it stays where a thread may be on its way to it or back."""
+        if any(_may_be_here(thread) for thread in list(self._threads)):
             return False
         getattr(group, self._unregister)(_HOOK)
         return True
@@ -115,7 +97,7 @@ class _GroupHooks:
             side.put_on(self._group())
 
     def take_off(self):
-        """False where a thread is inside one of them."""
+        """False where one of them stays."""
         group = self._group()
         return group is None or all([side.take_off(group) for side in self._sides])
 
@@ -127,12 +109,6 @@ class _GroupHooks:
         group = self._group()
         if group is not None:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(group))
-
-    def threads_outside(self):
-        """Threads beside the main one that may come to a hook at any time."""
-        threads = set().union(*(side.threads for side in self._sides))
-        inside = set().union(*(side.inside() for side in self._sides))
-        return {thread for thread in threads - inside if _is_alive(thread)}
 
     def before(self, arguments):
         if getattr(torch_operation.call, "open", False) or not (life.on or life.begin()):
@@ -200,17 +176,25 @@ def leave(group):
     ]
 
 
-def _is_alive(thread):
-    return os.path.exists(f"/proc/self/task/{thread}")
+def _may_be_here(thread):
+    """False where the thread has ended, or the system call that it waits in waits for no lock: one
+    that comes to a hook waits for the GIL, which the caller holds."""
+    try:
+        with open(f"/proc/self/task/{thread}/syscall", encoding="ascii") as file:
+            number = file.read().split()[0]
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return not number.isdigit() or number in _FUTEX
 
 
 def _leave_all():
-    global _ending_thread
-    _ending_thread = threading.get_ident()
-    deadline = time.monotonic() + _QUIET_S
-    while time.monotonic() < deadline and any(hooks.threads_outside() for hooks in _hooks):
-        time.sleep(0.005)  # gives the GIL to those that wait for it to call a hook
-    for hooks in _hooks:
-        if not hooks.take_off():
-            hooks.keep_group()
+    deadline = time.monotonic() + _LONGEST_WAIT_S
+    left = [hooks for hooks in _hooks if not hooks.take_off()]
+    while left and time.monotonic() < deadline:
+        time.sleep(0.001)
+        left = [hooks for hooks in left if not hooks.take_off()]
+    for hooks in left:
+        hooks.keep_group()
     _hooks.clear()

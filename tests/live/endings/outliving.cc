@@ -44,17 +44,43 @@ bool IsEnding() {
   return (known != nullptr ? known : older)() != 0;
 }
 
+// The state of a thread that gave the GIL away and will take it back.
+thread_local PyPointer t_waiting = nullptr;
+
+// Who takes the GIL back while the interpreter ends is ended here, in a destructor: by SIGABRT.
+class WithoutGil {
+ public:
+  WithoutGil() { t_waiting = Python<PyPointer()>("PyEval_SaveThread")(); }
+  ~WithoutGil() {
+    Python<void(PyPointer)>("PyEval_RestoreThread")(std::exchange(t_waiting, nullptr));
+  }
+  WithoutGil(const WithoutGil&) = delete;
+  WithoutGil& operator=(const WithoutGil&) = delete;
+};
+
+// As pybind11: with the thread's own state where it has one, else with a new one.
 class Gil {
  public:
-  Gil() {
-    if (!HasInterpreter()) ::raise(SIGSEGV);
-    state_ = Python<int()>("PyGILState_Ensure")();
+  Gil() : own_(t_waiting != nullptr) {
+    if (own_) {
+      Python<void(PyPointer)>("PyEval_RestoreThread")(t_waiting);
+    } else {
+      if (!HasInterpreter()) ::raise(SIGSEGV);
+      state_ = Python<int()>("PyGILState_Ensure")();
+    }
   }
-  ~Gil() { Python<void(int)>("PyGILState_Release")(state_); }
+  ~Gil() {
+    if (own_) {
+      Python<PyPointer()>("PyEval_SaveThread")();
+    } else {
+      Python<void(int)>("PyGILState_Release")(state_);
+    }
+  }
   Gil(const Gil&) = delete;
   Gil& operator=(const Gil&) = delete;
 
  private:
+  bool own_;
   int state_ = 0;
 };
 
@@ -167,8 +193,9 @@ void outliving_unregister(void* group, bool before, int64_t id) {
   HooksOf(group, before).erase(id);
 }
 
-// Without the GIL.
+// Gives the GIL away, as the binding of a collective does.
 void outliving_fire(void* group, bool before, PyPointer arguments) {
+  const WithoutGil without_gil;
   for (const auto& [id, hook] : HooksOf(group, before)) hook->Call(arguments);
 }
 
