@@ -432,6 +432,7 @@ ALL = (
     include_paths,
     library_owners,
     threads,
+    boundaries,
     no_throw,
     no_catch_all_in_producers,
     no_check_on_outside,

@@ -115,7 +115,8 @@ class Code(unittest.TestCase):
         for code in ("std::thread t;", "std::jthread t;", "auto f = std::async(g);", "pthread_create(&t, 0, g, 0);"):
             with self.subTest(code):
                 self.assertTrue(broken(rules.threads, state_store__a_dot_cc=code))
-        self.assertFalse(broken(rules.threads, ops__cli__a_dot_cc="std::jthread t;"))
+        self.assertTrue(broken(rules.threads, state_store__a_dot_cc="BoundaryThread t(f, g);"))
+        self.assertFalse(broken(rules.threads, ops__cli__a_dot_cc="BoundaryThread t(f, g);"))
         self.assertFalse(broken(rules.threads, state_store__a_test_dot_cc="#include <gtest/gtest.h>\nstd::jthread t;"))
         self.assertFalse(broken(rules.threads, state_store__a_dot_cc="// std::thread\nstd::this_thread::yield();"))
 
@@ -142,6 +143,22 @@ class Code(unittest.TestCase):
         one = "struct Window {\n  struct Row {\n  };\n};\n"
         self.assertEqual(broken(rules.one_definition, schemas__a_dot_h=one, schemas__b_dot_h="\nstruct Window : A {\n};\n"), [("schemas/b.h", 2)])
         self.assertFalse(broken(rules.one_definition, schemas__a_dot_h=one, schemas__b_dot_h="struct Window;\nstruct Row {};\n"))
+
+
+    def test_boundaries(self):
+        for code in ("std::thread t(f);", "std::jthread t(f);", "auto f = std::async(g);", "net::thread_pool pool{2};", "io_.run();", "io.run_one_for(time);",
+                     "try { f(); } catch (...) {}"):
+            with self.subTest(code):
+                self.assertTrue(broken(rules.boundaries, ops__cli__a_dot_cc=code))
+                self.assertFalse(broken(rules.boundaries, ops__cli__a_test_dot_cc="#include <gtest/gtest.h>\n" + code))
+        for code in ("BoundaryThread t(f, g);", "std::this_thread::yield();", "catch (const std::exception& e) {}", "// catch (...)", "replay.run();"):
+            with self.subTest(code):
+                self.assertFalse(broken(rules.boundaries, ops__cli__a_dot_cc=code))
+
+    def test_who_may_start_bare_threads_has_a_boundary(self):
+        code = "pthread_create(&t, 0, g, 0);\n"
+        self.assertTrue(broken(rules.boundaries, producers__python__stack_sampler_dot_cc=code))
+        self.assertFalse(broken(rules.boundaries, producers__python__stack_sampler_dot_cc=code + "RunAtBoundary(f, h);\n"))
 
 
 class Length(unittest.TestCase):
