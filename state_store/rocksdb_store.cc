@@ -24,6 +24,7 @@
 
 #include "schemas/check.h"
 #include "schemas/file_access.h"
+#include "schemas/thread_boundary.h"
 #include "state_store/key_encoding.h"
 #include "state_store/rocksdb_store_files.h"
 #include "state_store/upgrade.h"
@@ -184,7 +185,9 @@ class NodeLogger : public rocksdb::Logger {
     std::vsnprintf(line.data(), line.size(), format, arguments);  // longer ones are cut
     std::string_view text = line.data();
     if (text.ends_with('\n')) text.remove_suffix(1);
-    spdlog::error("component=state_store folder={} rocksdb=\"{}\"", folder_, text);
+    RunAtBoundary(
+        [&] { spdlog::error("component=state_store folder={} rocksdb=\"{}\"", folder_, text); },
+        [](const Thrown&) {});  // RocksDB's threads catch nothing
   }
 
  private:

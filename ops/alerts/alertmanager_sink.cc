@@ -45,7 +45,13 @@ AlertmanagerSink::AlertmanagerSink(const FindingIndex& index, AlertmanagerOption
 }
 
 void AlertmanagerSink::Start() {
-  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  thread_ = BoundaryThread([this](const std::stop_token& stop) { Run(stop); },
+                           [](const Thrown& thrown) {
+                             spdlog::error(
+                                 "alerts: an exception ended the pushes to Alertmanager, restart "
+                                 "this program error=\"{}\"",
+                                 thrown.text());
+                           });
 }
 
 AlertmanagerProbe AlertmanagerSink::probe() const {
@@ -57,13 +63,21 @@ void AlertmanagerSink::Run(const std::stop_token& stop) {
   Mutex mutex;
   std::condition_variable_any wake;
   while (!stop.stop_requested()) {
-    const int64_t now_ms = NowMs();
-    if (index_.caught_up() && options_.mutes_are_known() && Look(now_ms) &&
-        steady_clock::now() >= next_attempt_)
-      Push(stop, now_ms);
+    RunAtBoundary([&] { Turn(stop); }, [this](const Thrown& thrown) { TurnFailed(thrown); });
     MutexLock lock(mutex);
     wake.wait_for(lock.native(), stop, kLook, [] { return false; });
   }
+}
+
+void AlertmanagerSink::Turn(const std::stop_token& stop) {
+  const int64_t now_ms = NowMs();
+  if (index_.caught_up() && options_.mutes_are_known() && Look(now_ms) &&
+      steady_clock::now() >= next_attempt_)
+    Push(stop, now_ms);
+}
+
+void AlertmanagerSink::TurnFailed(const Thrown& thrown) {
+  Answered(absl::InternalError(thrown.text()), {});
 }
 
 bool AlertmanagerSink::Look(int64_t now_ms) {

@@ -10,11 +10,11 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <thread>
 
 #include "ops/alerts/firing_alerts.h"
 #include "ops/findings/finding_index.h"
 #include "ops/rest/http_client.h"
+#include "schemas/boundary_thread.h"
 #include "schemas/mutex.h"
 #include "stream_ops/runtime/backoff.h"
 
@@ -52,6 +52,9 @@ class AlertmanagerSink {
 
  private:
   void Run(const std::stop_token& stop);
+  void Turn(const std::stop_token& stop);
+  // An attempt that a library's exception ended: it is tried again as one that was not answered.
+  void TurnFailed(const Thrown& thrown);
   // Whether there is something to say; into firing_.
   bool Look(int64_t now_ms);
   void Push(const std::stop_token& stop, int64_t now_ms);
@@ -67,7 +70,7 @@ class AlertmanagerSink {
   std::chrono::steady_clock::time_point resend_at_;
   mutable Mutex mutex_;
   AlertmanagerProbe probe_ EROICA_GUARDED_BY(mutex_);
-  std::jthread thread_;  // ends first
+  BoundaryThread thread_;  // ends first
 };
 
 }  // namespace eroica

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "ops/alerts/testing/receiver.h"
@@ -64,6 +65,18 @@ TEST_F(AlertmanagerSinkTest, SaysWhatOpensAndWhatEnds) {
   EXPECT_EQ(ended[0]["labels"]["severity"], "critical");
   EXPECT_LT(ended[0]["endsAt"], firing[0]["endsAt"]) << "it has ended; the other was to expire";
   EXPECT_EQ(sink_->probe().firing, 0U);
+}
+
+TEST_F(AlertmanagerSinkTest, WhatALibraryThrowsIsAPushThatFailed) {
+  std::atomic<int> asked = 0;
+  Take("a", FindingState::kOpened);
+  index_.SetCaughtUp();
+  Start(std::chrono::hours(1), [&] {
+    if (asked++ == 0) throw std::bad_alloc();
+    return true;
+  });
+  ASSERT_TRUE(AwaitPosts(1));
+  EXPECT_EQ(sink_->probe().failed, 1U);
 }
 
 TEST_F(AlertmanagerSinkTest, SaysItAgainWhileItIsOpen) {

@@ -72,7 +72,13 @@ WebhookSink::WebhookSink(Log& log, WebhookOptions options)
                 .times_max = std::numeric_limits<uint32_t>::max()}) {}
 
 void WebhookSink::Start() {
-  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  thread_ = BoundaryThread([this](const std::stop_token& stop) { Run(stop); },
+                           [](const Thrown& thrown) {
+                             spdlog::error(
+                                 "alerts: an exception ended the pushes to the webhook, restart "
+                                 "this program error=\"{}\"",
+                                 thrown.text());
+                           });
 }
 
 WebhookProbe WebhookSink::probe() const {
@@ -90,7 +96,9 @@ void WebhookSink::Run(const std::stop_token& stop) {
   };
   while (!stop.stop_requested() && !options_.mutes_are_known()) rest(kAskForMutes);
   while (!stop.stop_requested()) {
-    const absl::Status status = Deliver(stop);
+    const absl::Status status =
+        AtBoundary([&] { return Deliver(stop); },
+                   [](const Thrown& thrown) { return absl::InternalError(thrown.text()); });
     if (status.ok()) return;
     if (const auto held_back = rate.Due(steady_clock::now()))
       spdlog::warn("alerts: the findings cannot be read, it is tried again error=\"{}\"",

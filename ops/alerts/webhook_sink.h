@@ -16,13 +16,13 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "ops/alerts/alert_ledger.h"
 #include "ops/alerts/webhook_queue.h"
 #include "ops/alerts/webhook_signature.h"
 #include "ops/findings/finding_subscription.h"
+#include "schemas/boundary_thread.h"
 #include "schemas/mutex.h"
 #include "stream_ops/log/log.h"
 #include "stream_ops/runtime/backoff.h"
@@ -97,7 +97,7 @@ class WebhookSink {
   std::vector<FindingSubscription::Version> muted_;
   mutable Mutex mutex_;
   WebhookProbe probe_ EROICA_GUARDED_BY(mutex_);
-  std::jthread thread_;  // ends first
+  BoundaryThread thread_;  // ends first
 };
 
 }  // namespace eroica

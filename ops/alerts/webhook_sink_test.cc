@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <new>
 
 #include "ops/alerts/testing/receiver.h"
 #include "ops/findings/testing/findings_topic.h"
@@ -94,6 +95,19 @@ TEST_P(WebhookSinkTest, PostsWhatOpensGetsGraverAndIsResolved) {
   ASSERT_TRUE(AwaitDelivered(4));
   EXPECT_THAT(Taken(), ElementsAre("x opened major", "a opened minor", "a updated critical",
                                    "a resolved critical"));
+}
+
+TEST_P(WebhookSinkTest, WhatALibraryThrowsIsTriedAgain) {
+  std::atomic<int> asked = 0;
+  WebhookOptions options = Options();
+  options.is_muted = [&](const std::string&) {
+    if (asked++ == 0) throw std::bad_alloc();
+    return false;
+  };
+  Publish("a", FindingState::kOpened);
+  Start(std::move(options));
+  ASSERT_TRUE(AwaitDelivered(1));
+  EXPECT_THAT(Taken(), ElementsAre("a opened major"));
 }
 
 TEST_P(WebhookSinkTest, APostIsSignedAndSaysWhatItIs) {

@@ -3,6 +3,8 @@
 
 #include <absl/status/status.h>
 
+#include <functional>
+
 namespace eroica {
 
 inline constexpr int kExitNothingFound = 0;
@@ -14,5 +16,9 @@ inline constexpr int kExitCannotTell = 3;
 
 // Says on standard error what went wrong, each line behind the program's name; answers kExitError.
 int ExitWithError(const absl::Status& status);
+
+// The exit code that the program answers; where a library's exception ends it, says what was thrown
+// on standard error and answers kExitError.
+int ExitAtBoundary(const std::function<int()>& program);
 
 }  // namespace eroica

@@ -47,9 +47,8 @@ std::vector<std::string> CutJob(int* argc, char** argv) {
   return {dashes + 1, end};
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+// The whole program but for its outermost boundary.
+int Run(int argc, char** argv) {
   eroica::StartLogging();
   CLI::App app("Finds which rank and which function slow a training job down.", "eroica");
   app.set_version_flag("-V,--version", eroica::VersionText(),
@@ -78,4 +77,10 @@ int main(int argc, char** argv) {
   eroica::AddCompletionCommand(app, &exit_code);
   eroica::AddManualCommand(app, &exit_code);
   return eroica::RunCommandLine(app, argc, argv, exit_code);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return eroica::ExitAtBoundary([&] { return Run(argc, argv); });
 }

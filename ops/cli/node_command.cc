@@ -28,6 +28,7 @@
 #include "ops/config/config_text.h"
 #include "ops/config/memory_shares.h"
 #include "ops/metrics/metric_table.h"
+#include "schemas/boundary_thread.h"
 #include "schemas/printable_text.h"
 #include "state_store/rocksdb_store.h"
 #include "stream_ops/runtime/bounded_run.h"
@@ -112,13 +113,22 @@ absl::Status RunThreads(Log& log, RocksDbStore& store, const NodeConfig& config)
   spdlog::info("node: running roles={} log={} state={}", fmt::join(config.node.roles, ","),
                config.node.recording.empty() ? config.kafka.bootstrap : config.node.recording,
                StateFolder(config));
-  std::jthread watcher([&](const std::stop_token& stop) {
-    Watch(threads, stop, &health, &finding_log);
-    threads.RequestStop();
-  });
+  // Without it nothing would stop the node: it ends with it.
+  absl::Status watched;
+  BoundaryThread watcher(
+      [&](const std::stop_token& stop) {
+        Watch(threads, stop, &health, &finding_log);
+        threads.RequestStop();
+      },
+      [&](const Thrown& thrown) {
+        threads.RequestStop();
+        watched = absl::InternalError(
+            fmt::format("an exception ended the watch over the stages: {}", thrown.text()));
+      });
   absl::Status status = threads.Wait();
   status.Update(threads.Stop());
   watcher = {};  // stops and joins it
+  status.Update(watched);
   PrintLastWords(threads.Probes(), &health);
   (*rest)->Stop();
   return status;

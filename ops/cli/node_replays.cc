@@ -48,10 +48,17 @@ std::shared_ptr<const std::vector<Finding>> ShownOf(std::vector<Finding> finding
 
 }  // namespace
 
-NodeReplays::NodeReplays(const NodeConfig& config, std::string folder)
-    : config_(config), folder_(std::move(folder)) {
+NodeReplays::NodeReplays(const NodeConfig& config, std::string folder,
+                         std::function<void(const ReplayStatus&)> before_run)
+    : config_(config), folder_(std::move(folder)), before_run_(std::move(before_run)) {
   ReadKept();
-  worker_ = std::jthread([this](const std::stop_token& stop) { Work(stop); });
+  worker_ = BoundaryThread([this](const std::stop_token& stop) { Work(stop); },
+                           [](const Thrown& thrown) {
+                             spdlog::error(
+                                 "replays: an exception ended their thread, none runs until the "
+                                 "node is restarted error=\"{}\"",
+                                 thrown.text());
+                           });
 }
 
 NodeReplays::~NodeReplays() = default;
@@ -203,11 +210,16 @@ std::optional<ReplayStatus> NodeReplays::TakeNext() {
 
 void NodeReplays::CarryOut(ReplayStatus replay, const std::stop_token& stop) {
   spdlog::info("replays: begins id={} folder={}", replay.id, replay.folder);
-  const absl::Status status = Run(&replay, stop);
+  const absl::Status status = AtBoundary(
+      [&] { return Run(&replay, stop); },
+      [](const Thrown& thrown) {
+        return absl::InternalError(fmt::format("an exception ended the replay: {}", thrown.text()));
+      });
   Finish(std::move(replay), status);
 }
 
 absl::Status NodeReplays::Run(ReplayStatus* replay, const std::stop_token& stop) {
+  before_run_(*replay);
   absl::StatusOr<NodeConfig> config = ConfigOf(replay->order);
   if (!config.ok()) return config.status();
   const absl::StatusOr<ReplayJob> job = PrepareReplay(*std::move(config),

@@ -12,14 +12,15 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "ops/config/node_config.h"
 #include "ops/rest/replays.h"
+#include "schemas/boundary_thread.h"
 
 namespace eroica {
 
@@ -31,7 +32,10 @@ class NodeReplays final : public Replays {
   static constexpr size_t kFindingsMax = 1'000;
 
   // folder: made when the first replay runs. What it holds of earlier replays is known at once.
-  NodeReplays(const NodeConfig& config, std::string folder);
+  // before_run: called on the thread before each replay; what it throws is the replay's error.
+  NodeReplays(
+      const NodeConfig& config, std::string folder,
+      std::function<void(const ReplayStatus&)> before_run = [](const ReplayStatus&) {});
   // A replay that runs is interrupted at its next step.
   ~NodeReplays() override;
 
@@ -59,10 +63,11 @@ class NodeReplays final : public Replays {
 
   const NodeConfig config_;
   const std::string folder_;
+  const std::function<void(const ReplayStatus&)> before_run_;
   mutable std::mutex mutex_;  // guards entries_
   std::condition_variable_any changed_;
   std::deque<Entry> entries_;  // newest first
-  std::jthread worker_;        // ends before what it works on
+  BoundaryThread worker_;      // ends before what it works on
 };
 
 }  // namespace eroica

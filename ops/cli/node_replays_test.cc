@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -62,6 +63,19 @@ TEST_F(NodeReplaysTest, FindsWhatIsInTheLogAndKeepsItOverARestart) {
   EXPECT_EQ(kept.by, "oncall");
   EXPECT_EQ(kept.state, ReplayState::kFinished);
   ASSERT_THAT(*kept.findings, SizeIs(1));
+}
+
+TEST_F(NodeReplaysTest, WhatALibraryThrowsIsTheReplaysErrorAndTheNextOneRuns) {
+  int runs = 0;
+  NodeReplays replays(config_, folder(), [&](const ReplayStatus&) {
+    if (++runs == 1) throw std::bad_alloc();
+  });
+  const ReplayOrder order{.job = "no-such-job", .from_ms = 0, .to_ms = 1'000'000, .options = {}};
+  const ReplayStatus failed = AwaitEnd(replays, Ask(replays, order).id);
+  EXPECT_EQ(failed.state, ReplayState::kFailed);
+  EXPECT_THAT(failed.error, HasSubstr("std::bad_alloc"));
+  const ReplayStatus ended = AwaitEnd(replays, Ask(replays, order).id);
+  EXPECT_EQ(ended.state, ReplayState::kFinished) << ended.error;
 }
 
 TEST_F(NodeReplaysTest, AnOtherConfigurationIsAnotherReplay) {

@@ -27,7 +27,13 @@ TopicFollower::TopicFollower(Log& log, std::string topic, std::string name)
 
 void TopicFollower::Start(Calls calls) {
   calls_ = std::move(calls);
-  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  thread_ = BoundaryThread([this](const std::stop_token& stop) { Run(stop); },
+                           [this](const Thrown& thrown) {
+                             spdlog::error(
+                                 "{}: an exception ended the reading of the topic, restart this "
+                                 "program topic={} error=\"{}\"",
+                                 name_, topic_, thrown.text());
+                           });
 }
 
 void TopicFollower::Run(const std::stop_token& stop) {
@@ -35,7 +41,9 @@ void TopicFollower::Run(const std::stop_token& stop) {
   std::condition_variable_any wake;
   bool said = false;
   while (!stop.stop_requested()) {
-    const absl::Status status = Follow(stop);
+    const absl::Status status =
+        AtBoundary([&] { return Follow(stop); },
+                   [](const Thrown& thrown) { return absl::InternalError(thrown.text()); });
     if (status.ok()) return;
     if (absl::IsNotFound(status) && calls_.missing) calls_.missing();
     if (!std::exchange(said, true))

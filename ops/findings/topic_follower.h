@@ -6,8 +6,8 @@
 
 #include <functional>
 #include <string>
-#include <thread>
 
+#include "schemas/boundary_thread.h"
 #include "stream_ops/log/log.h"
 
 namespace eroica {
@@ -41,7 +41,7 @@ class TopicFollower {
   const std::string topic_;
   const std::string name_;
   Calls calls_;
-  std::jthread thread_;
+  BoundaryThread thread_;
 };
 
 }  // namespace eroica

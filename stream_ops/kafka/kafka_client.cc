@@ -9,6 +9,7 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <utility>
 
 #include "schemas/check.h"
 #include "stream_ops/kafka/kafka_error.h"
@@ -118,6 +119,12 @@ constexpr std::chrono::milliseconds kFirstStep{1'000};
 
 KafkaEvents& EventsOf(void* opaque) { return *static_cast<KafkaEvents*>(opaque); }
 
+// A callback of librdkafka, which is C: nothing that ours throws may reach it.
+template <typename Work>
+void InCallback(void* opaque, Work work) {
+  RunAtBoundary(work, [opaque](const Thrown& thrown) { EventsOf(opaque).NoteThrown(thrown); });
+}
+
 // librdkafka counts in syslog's levels.
 void LogLine(const rd_kafka_t* handle, int level, const char* facility, const char* text) {
   const std::string_view about = facility;
@@ -131,7 +138,9 @@ void LogLine(const rd_kafka_t* handle, int level, const char* facility, const ch
                         : level <= LOG_ERR     ? spdlog::level::warn
                         : level <= LOG_WARNING ? spdlog::level::info
                                                : spdlog::level::debug;
-  spdlog::log(severity, "kafka: {} {}", facility, text);
+  // On librdkafka's threads. A line for which there is no memory is lost.
+  RunAtBoundary([&] { spdlog::log(severity, "kafka: {} {}", facility, text); },
+                [](const Thrown&) {});
 }
 
 // What OpenSSL says of a broker's certificate, for people. Empty: nothing to add.
@@ -208,10 +217,12 @@ absl::StatusOr<KafkaHandle> MakeKafkaHandle(const KafkaOptions& options, KafkaRo
   rd_kafka_conf_set_log_cb(conf->get(), LogLine);
   rd_kafka_conf_set_error_cb(
       conf->get(), [](rd_kafka_t*, int error, const char* reason, void* opaque) {
-        EventsOf(opaque).NoteError(static_cast<rd_kafka_resp_err_t>(error), reason);
+        InCallback(opaque, [&] {
+          EventsOf(opaque).NoteError(static_cast<rd_kafka_resp_err_t>(error), reason);
+        });
       });
   rd_kafka_conf_set_stats_cb(conf->get(), [](rd_kafka_t*, char* json, size_t size, void* opaque) {
-    EventsOf(opaque).NoteStatistics({json, size});
+    InCallback(opaque, [&] { EventsOf(opaque).NoteStatistics({json, size}); });
     return 0;  // librdkafka frees the text
   });
   // Decides nothing: only here one hears why a certificate is not believed.
@@ -219,22 +230,30 @@ absl::StatusOr<KafkaHandle> MakeKafkaHandle(const KafkaOptions& options, KafkaRo
       conf->get(), [](rd_kafka_t*, const char*, int32_t, int* x509_error, int, const char*, size_t,
                       char* why, size_t why_bytes, void* opaque) {
         if (*x509_error == X509_V_OK) return 1;
-        EventsOf(opaque).NoteBadCertificate(*x509_error);
-        const std::string problem(CertificateProblem(*x509_error));
-        std::snprintf(why, why_bytes, "%s", problem.c_str());
+        InCallback(opaque, [&] {
+          EventsOf(opaque).NoteBadCertificate(*x509_error);
+          const std::string problem(CertificateProblem(*x509_error));
+          std::snprintf(why, why_bytes, "%s", problem.c_str());
+        });
         return 0;
       });
   if (role == KafkaRole::kConsumer) {
     rd_kafka_conf_set_rebalance_cb(
-        conf->get(),
-        [](rd_kafka_t*, rd_kafka_resp_err_t what, rd_kafka_topic_partition_list_t* partitions,
-           void* opaque) { EventsOf(opaque).OnRebalance(what, partitions); });
+        conf->get(), [](rd_kafka_t* handle, rd_kafka_resp_err_t what,
+                        rd_kafka_topic_partition_list_t* partitions, void* opaque) {
+          const auto answer = [&] { EventsOf(opaque).OnRebalance(what, partitions); };
+          RunAtBoundary(answer, [&](const Thrown& thrown) {
+            // librdkafka waits for an answer; the consumer ends at its next poll.
+            rd_kafka_assign(handle, nullptr);
+            EventsOf(opaque).NoteThrown(thrown);
+          });
+        });
   }
   if (role == KafkaRole::kProducer) {
-    rd_kafka_conf_set_dr_msg_cb(conf->get(),
-                                [](rd_kafka_t*, const rd_kafka_message_t* message, void* opaque) {
-                                  EventsOf(opaque).OnDelivery(*message);
-                                });
+    rd_kafka_conf_set_dr_msg_cb(
+        conf->get(), [](rd_kafka_t*, const rd_kafka_message_t* message, void* opaque) {
+          InCallback(opaque, [&] { EventsOf(opaque).OnDelivery(*message); });
+        });
   }
   char reason[512] = "";
   // The admin client is a consumer to librdkafka: a producer that looks for a topic may create it.
@@ -267,6 +286,22 @@ void KafkaEvents::NoteError(rd_kafka_resp_err_t error, const char* text) {
 void KafkaEvents::NoteBadCertificate(int x509_error) {
   const std::lock_guard lock(mutex_);
   x509_error_ = x509_error;
+}
+
+void KafkaEvents::NoteThrown(const Thrown& thrown) {
+  {
+    const std::lock_guard lock(mutex_);
+    thrown_ = thrown;
+  }
+  spdlog::error("kafka: an exception ended a callback error=\"{}\"", thrown.text());
+}
+
+absl::Status KafkaEvents::TakeThrown() {
+  const std::lock_guard lock(mutex_);
+  const std::optional<Thrown> thrown = std::exchange(thrown_, std::nullopt);
+  if (!thrown) return absl::OkStatus();
+  return absl::InternalError(
+      fmt::format("an exception ended a callback of librdkafka's: {}", thrown->text()));
 }
 
 void KafkaEvents::NoteStatistics(std::string_view json) {

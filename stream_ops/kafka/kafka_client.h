@@ -13,8 +13,10 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 
+#include "schemas/thread_boundary.h"
 #include "stream_ops/kafka/kafka_handles.h"
 #include "stream_ops/kafka/kafka_options.h"
 #include "stream_ops/kafka/kafka_statistics.h"
@@ -50,6 +52,11 @@ class KafkaEvents {
   absl::Status DownStatus() const;
   // What librdkafka counts of this client; empty until it has said it once. Thread-safe.
   void NoteStatistics(std::string_view json);
+  // A callback threw, which librdkafka, being C, must not see. What it had to note is lost.
+  // Thread-safe.
+  void NoteThrown(const Thrown& thrown);
+  // kInternal where a callback threw since this was last asked. Thread-safe.
+  absl::Status TakeThrown();
   KafkaStatistics statistics() const;
 
  private:
@@ -60,6 +67,7 @@ class KafkaEvents {
   rd_kafka_resp_err_t last_error_ = RD_KAFKA_RESP_ERR__TRANSPORT;
   std::string last_reason_;
   int x509_error_ = 0;
+  std::optional<Thrown> thrown_;
   KafkaStatistics statistics_;
 };
 

@@ -90,6 +90,7 @@ absl::Status KafkaConsumer::Poll(std::chrono::milliseconds timeout, size_t max_r
                                  std::vector<ConsumerRecord>* out) {
   if (topics_.empty() && !started_)
     return absl::FailedPreconditionError("subscribe before polling");
+  if (absl::Status status = TakeThrown(); !status.ok()) return status;
   polled_at_ = Clock::now();
   const auto deadline =
       polled_at_ + std::min<std::chrono::milliseconds>(timeout, std::chrono::hours(24));

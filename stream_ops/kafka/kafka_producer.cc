@@ -168,6 +168,7 @@ std::map<DropReason, uint64_t> KafkaProducer::TakeRefused() {
 
 // What deliveries have failed since this was last asked.
 absl::Status KafkaProducer::TakeFailure() {
+  if (absl::Status status = TakeThrown(); !status.ok()) return status;
   if (failed_.load() == 0) return absl::OkStatus();
   const std::lock_guard lock(mutex_);
   const uint64_t failed = failed_.exchange(0);

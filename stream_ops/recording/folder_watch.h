@@ -11,8 +11,9 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
+
+#include "schemas/boundary_thread.h"
 
 namespace eroica {
 
@@ -34,6 +35,7 @@ class FolderWatch {
   FolderWatch(int events, int stop);
 
   void Listen();
+  void CallWritten();
   // Of the folders that were written into since this was asked last.
   std::vector<Written> TakeWritten();
 
@@ -41,7 +43,7 @@ class FolderWatch {
   const int stop_;    // readable once the watch ends (eventfd(2))
   std::mutex mutex_;
   std::map<int, Written> folders_;  // by watch descriptor; guarded by mutex_
-  std::thread thread_;
+  BoundaryThread thread_;
 };
 
 }  // namespace eroica

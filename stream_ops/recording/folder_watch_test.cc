@@ -8,6 +8,7 @@
 #include <fstream>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <set>
 #include <string>
 
@@ -79,6 +80,24 @@ TEST_F(FolderWatchTest, AFileIsNoFolder) {
   WriteInto(Folder("a"));
   EXPECT_FALSE(Watch(Folder("a") + "/file"));
   EXPECT_FALSE(Watch(Folder("none")));
+}
+
+TEST_F(FolderWatchTest, AFollowerThatThrowsIsCalledAgain) {
+  int calls = 0;
+  ASSERT_TRUE(watch_->Watch(Folder("a"), [&] {
+    const std::lock_guard lock(mutex_);
+    heard_.notify_all();
+    if (++calls == 1) throw std::bad_alloc();
+  }));
+  for (const int wanted : {1, 2}) {
+    std::unique_lock lock(mutex_);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (calls < wanted && std::chrono::steady_clock::now() < deadline) {
+      WriteInto(Folder("a"));
+      heard_.wait_for(lock, std::chrono::milliseconds(10));
+    }
+    EXPECT_GE(calls, wanted);
+  }
 }
 
 }  // namespace

@@ -63,9 +63,11 @@ absl::Status StageThreads::Start() {
         index = probes_.size();
         probes_.emplace_back(stage.name, StageProbe{});
       }
-      threads_.emplace_back([this, &stage, index, thread = std::move(thread)] {
-        Run(stage, index, thread, stop_.get_token());
-      });
+      threads_.emplace_back(
+          [this, &stage, index, thread = std::move(thread)] {
+            Run(stage, index, thread, stop_.get_token());
+          },
+          [this, &stage](const Thrown& thrown) { FinishThrown(stage.name, thrown); });
     }
   }
   return absl::OkStatus();
@@ -133,6 +135,18 @@ void StageThreads::Finish(const absl::Status& status) {
     status_.Update(status);
   }
   stop_.request_stop();
+}
+
+void StageThreads::FinishThrown(const std::string& stage, const Thrown& thrown) {
+  RunAtBoundary(
+      [&] {
+        Finish(absl::InternalError(fmt::format(
+            "stage {}: an exception ended it with nothing committed ({}): start the node again, "
+            "and report this where it is not for want of memory",
+            stage, thrown.text())));
+      },
+      // There is no memory for the text: a status without one takes none.
+      [this](const Thrown&) { Finish(absl::Status(absl::StatusCode::kInternal, "")); });
 }
 
 absl::Status StageThreads::Wait() {

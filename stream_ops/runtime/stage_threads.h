@@ -12,10 +12,10 @@
 #include <mutex>
 #include <stop_token>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "schemas/boundary_thread.h"
 #include "stream_ops/runtime/stream_thread.h"
 
 namespace eroica {
@@ -59,6 +59,8 @@ class StageThreads {
            const std::stop_token& stop);
   void Publish(size_t index, const std::string& stage, const StageProbe& probe);
   void Finish(const absl::Status& status);
+  // The stage ends with what a library threw, and the node with it.
+  void FinishThrown(const std::string& stage, const Thrown& thrown);
 
   Log& log_;
   StateStore& store_;
@@ -71,7 +73,7 @@ class StageThreads {
   std::vector<std::pair<std::string, StageProbe>> probes_;  // one a thread
   absl::Status status_;
   std::stop_source stop_;
-  std::vector<std::jthread> threads_;
+  std::vector<BoundaryThread> threads_;
 };
 
 }  // namespace eroica

@@ -101,6 +101,23 @@ TEST_F(StageThreadsTest, AnErrorOfOneStageEndsAllAndIsTold) {
   EXPECT_EQ(threads.Stop(), status);
 }
 
+TEST_F(StageThreadsTest, WhatALibraryThrowsInAStageIsAnErrorOfTheStage) {
+  for (const auto& [value, text] :
+       {std::pair("throw", "std::bad_alloc"), {"throw a number", "int"}}) {
+    MemoryLog log;
+    InMemoryStore store;
+    ASSERT_TRUE(CreateMissingTopics(log.admin(), "eroica", {}).ok());
+    AppendAll(log, {{"eroica.events", "", value, {}, 0, 0}});
+    StageThreads threads(log, store, TwoSums(), {}, options_);
+    ASSERT_TRUE(threads.Start().ok());
+    const absl::Status status = threads.Wait();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("stage first"));
+    EXPECT_THAT(std::string(status.message()), HasSubstr(text));
+    EXPECT_EQ(threads.Stop(), status);
+  }
+}
+
 TEST_F(StageThreadsTest, RequestStopEndsTheWait) {
   StageThreads threads(log_, store_, TwoSums(), {}, options_);
   ASSERT_TRUE(threads.Start().ok());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <new>
 
 namespace eroica::testing {
 namespace {
@@ -35,6 +36,8 @@ absl::Status WindowSum::Init(ProcessorContext& context) {
 
 absl::Status WindowSum::Process(const ConsumerRecord& record) {
   if (record.value == "fail") return absl::InternalError("told to fail");
+  if (record.value == "throw") throw std::bad_alloc();
+  if (record.value == "throw a number") throw 7;
   std::string key;
   int64_t window = 0;
   int64_t amount = 0;
