@@ -160,7 +160,7 @@ absl::Status JobViewReader::ReadFindings(JobView* view) const {
       client_.Get(fmt::format("/v1/findings?state=open&limit={}&job={}", JobView::kFindings,
                               EncodeComponent(view->job.name)));
   if (!body.ok()) return body.status();
-  const json page = json::parse(*body, nullptr, false);
+  const json page = ParseForeignJson(*body);
   for (const json& finding : MemberOf(page, "findings")) {
     if (view->findings.size() == JobView::kFindings) break;
     view->findings.push_back({.id = TextIn(finding, "id"),
@@ -175,7 +175,7 @@ absl::Status JobViewReader::ReadFindings(JobView* view) const {
 absl::Status JobViewReader::ReadSteps(JobView* view) const {
   const absl::StatusOr<std::string> body = client_.Get(JobTarget(*view) + "/steps");
   if (!body.ok()) return body.status();
-  const json answer = json::parse(*body, nullptr, false);
+  const json answer = ParseForeignJson(*body);
   const json& columns = MemberOf(answer, "steps");
   const json& numbers = MemberOf(columns, "step");
   const size_t count = numbers.is_array() ? numbers.size() : 0;
@@ -198,7 +198,7 @@ absl::Status JobViewReader::ReadRanks(JobView* view) const {
         client_.Get(JobTarget(*view) + "/ranks?limit=1000" +
                     (cursor.empty() ? "" : "&cursor=" + EncodeComponent(cursor)));
     if (!body.ok()) return body.status();
-    const json page = json::parse(*body, nullptr, false);
+    const json page = ParseForeignJson(*body);
     for (const json& one : MemberOf(page, "ranks")) {
       const ViewedRank rank = RankOf(one);
       ++view->ranks_shown;
@@ -219,7 +219,7 @@ absl::Status JobViewReader::ReadWaits(JobView* view) const {
   const absl::StatusOr<std::string> body =
       client_.Get(fmt::format("{}/waits?limit={}", JobTarget(*view), JobView::kWaits));
   if (!body.ok()) return body.status();
-  const json answer = json::parse(*body, nullptr, false);
+  const json answer = ParseForeignJson(*body);
   for (const json& wait : MemberOf(answer, "waits")) {
     if (view->waits.size() == JobView::kWaits) break;
     view->waits.push_back({.waiting = CountIn<uint32_t>(wait, "waiting"),

@@ -107,7 +107,7 @@ absl::StatusOr<NodeJobs> ListJobs(const NodeClient& client) {
     const absl::StatusOr<std::string> body = client.Get(
         "/v1/jobs?limit=1000" + (cursor.empty() ? "" : "&cursor=" + EncodeComponent(cursor)));
     if (!body.ok()) return body.status();
-    const json page = json::parse(*body, nullptr, false);
+    const json page = ParseForeignJson(*body);
     const json& jobs = MemberOf(page, "jobs");
     if (!jobs.is_array())
       return absl::InvalidArgumentError(

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "ops/rest/json_fields.h"
 #include "schemas/printable_text.h"
 
 namespace eroica {
@@ -12,7 +13,7 @@ namespace eroica {
 Body::Body(const HttpRequest& request)
     : CheckedInput("field", request.target), json_(nlohmann::json::object()) {
   if (request.body.empty()) return;
-  json_ = nlohmann::json::parse(request.body, nullptr, false);
+  json_ = ParseForeignJson(request.body);
   if (json_.is_object()) return;
   Fail("the body is no JSON object");
   json_ = nlohmann::json::object();

@@ -8,6 +8,7 @@
 
 #include "ops/rest/server.h"
 #include "ops/rest/testing/raw_client.h"
+#include "ops/rest/testing/raw_server.h"
 #include "ops/rest/testing/shown_job.h"
 
 namespace eroica {
@@ -94,6 +95,20 @@ TEST_F(ForwardingTest, TheListHasTheJobsOfAllNodes) {
   const Json rest = a_.Body("/v1/jobs?cursor=" + page["next_cursor"].get<std::string>());
   EXPECT_NE(page["jobs"][0]["job"], rest["jobs"][0]["job"]);
   EXPECT_THAT(a_.Body("/v1/status")["nodes"][0]["node"], "b");
+}
+
+// A tree is copied and printed by functions that take stack for each of its levels.
+TEST_F(ForwardingTest, ANodeWhoseAnswerIsDeeperThanOursIsNamed) {
+  const std::string deep = std::string(65, '[') + std::string(65, ']');
+  const std::string list =
+      R"({"jobs":[{"job":"x","state":"running","watermark":"","deep":)" + deep + "}]}";
+  RawServer hostile;
+  hostile.Answer("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(list.size()) + "\r\n\r\n" +
+                 list);
+  a_.Know("hostile", hostile.url());
+  const Json jobs = a_.Body("/v1/jobs");
+  EXPECT_THAT(jobs["jobs"], SizeIs(2));
+  EXPECT_THAT(jobs["unreachable_nodes"], ElementsAre("hostile"));
 }
 
 TEST_F(ForwardingTest, ANodeThatDoesNotAnswerIsNamed) {

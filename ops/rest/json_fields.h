@@ -2,14 +2,46 @@
 // nothing. Pure functions, any thread.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace eroica {
+
+// Whether no array or object of the text is inside more than so many others.
+inline bool IsJsonWithinDepth(std::string_view text, size_t most) {
+  size_t depth = 0;
+  bool quoted = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (quoted) {
+      if (c == '\\') ++at;
+      if (c == '"') quoted = false;
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > most) return false;
+    } else if (c == ']' || c == '}') {
+      depth -= std::min<size_t>(depth, 1);
+    }
+  }
+  return true;
+}
+
+// A document from another process. Discarded (is_discarded) where it is no JSON, or deeper than any
+// of ours: to copy, compare and print a tree takes stack for each level.
+template <typename Json = nlohmann::json>
+Json ParseForeignJson(std::string_view text) {
+  constexpr size_t kDepthMost = 64;
+  if (!IsJsonWithinDepth(text, kDepthMost)) return Json(nlohmann::detail::value_t::discarded);
+  return Json::parse(text, nullptr, false);
+}
 
 // null where it is no object or has no such member. Lives as long as the object.
 inline const nlohmann::json& MemberOf(const nlohmann::json& object, const std::string& name) {

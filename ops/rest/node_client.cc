@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "ops/rest/json_fields.h"
 #include "ops/rest/peer_client.h"
 
 namespace eroica {
@@ -23,7 +24,7 @@ absl::StatusCode CodeOf(int status) {
 
 // The sentence of a problem+json.
 std::string DetailOf(const std::string& body) {
-  const nlohmann::json problem = nlohmann::json::parse(body, nullptr, false);
+  const nlohmann::json problem = ParseForeignJson(body);
   for (const char* field : {"detail", "title"}) {
     if (problem.is_object() && problem.contains(field) && problem[field].is_string())
       return problem[field].get<std::string>();

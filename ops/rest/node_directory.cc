@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "ops/rest/json_fields.h"
 #include "schemas/printable_text.h"
 
 namespace eroica {
@@ -85,7 +86,7 @@ std::string EncodeNode(const KnownNode& node) {
 }
 
 std::optional<KnownNode> DecodeNode(std::string_view text) {
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  const nlohmann::json json = ParseForeignJson(text);
   const auto field = [&](const char* name) {
     return json.is_object() && json.contains(name) ? json[name] : nlohmann::json();
   };

@@ -68,7 +68,7 @@ constexpr int64_t kStepMax = (int64_t{1} << 53) - 1;  // what JSON's numbers hol
 
 // Of the newest window that the node which has the job answered with.
 std::optional<int64_t> LastStepOf(const std::string& answer) {
-  const auto parsed = nlohmann::json::parse(answer, nullptr, false);
+  const auto parsed = ParseForeignJson(answer);
   const auto& windows = MemberOf(parsed, "windows");
   if (!windows.is_array() || windows.empty()) return std::nullopt;
   const auto& step = MemberOf(windows[0], "last_step");

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ops/rest/json_fields.h"
 #include "ops/rest/problem.h"
 #include "ops/rest/resources/answer.h"
 #include "ops/rest/resources/job_lookup.h"
@@ -89,7 +90,7 @@ class JobList {
   }
   // What another node answered; false where it is no list of jobs.
   bool AddOthers(const std::string& body) {
-    const Json list = Json::parse(body, nullptr, false);
+    const Json list = ParseForeignJson<Json>(body);
     if (!list.is_object() || !list.contains("jobs") || !list["jobs"].is_array()) return false;
     for (const Json& job : list["jobs"]) {
       const auto is_text = [&](const char* name) {
