@@ -9,7 +9,9 @@
 #include <array>
 #include <chrono>
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "producers/host/gpu_device.h"
@@ -159,6 +161,18 @@ bool Attachment::TurnOff(const std::string& reason, bool say) {
   return false;
 }
 
+void Attachment::TurnOffThrown(const Thrown& thrown) {
+  if (state_.exchange(nullptr, std::memory_order_acq_rel) == nullptr) return;  // it is said
+  off_reason_.store("an exception of a library", std::memory_order_release);
+  std::array<char, 400> line{};
+  std::snprintf(line.data(), line.size(),
+                "eroica: this process is no longer captured: an exception of a library (%s). "
+                "Training goes on.\n",
+                thrown.text());
+  [[maybe_unused]] const ssize_t written =
+      ::write(STDERR_FILENO, line.data(), std::strlen(line.data()));
+}
+
 void Attachment::AddWhatIsKnown(const EroicaAttachOptions& options) {
   CoreState* const state = Attachment::state();
   if (state != nullptr && options.device >= 0)
@@ -193,7 +207,10 @@ void Attachment::Detach(milliseconds timeout) {
   if (was_on) TurnOff("detached", false);
 }
 
-void Attachment::AtExit() { OfProcess().Detach(kExitTimeout); }
+void Attachment::AtExit() {
+  RunAtBoundary([] { OfProcess().Detach(kExitTimeout); },
+                [](const Thrown& thrown) { OfProcess().TurnOffThrown(thrown); });
+}
 
 // The child has neither the emitter nor the rank. Nothing here may lock or allocate.
 void Attachment::InForkedChild() {

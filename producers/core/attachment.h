@@ -15,6 +15,7 @@
 #include "producers/core/producer_core.h"
 #include "producers/core/rank_claim.h"
 #include "schemas/mutex.h"
+#include "schemas/thread_boundary.h"
 
 namespace eroica {
 
@@ -27,6 +28,9 @@ class Attachment {
 
   bool Attach(const EroicaAttachOptions& options);
   void Detach(std::chrono::milliseconds timeout);
+  // A library threw within a call of the host's: the collection is off from now on, and that is
+  // said once. Any thread; takes no memory.
+  void TurnOffThrown(const Thrown& thrown);
   // Lives for ever.
   const char* off_reason() const { return off_reason_.load(std::memory_order_acquire); }
 

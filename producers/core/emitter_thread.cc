@@ -60,7 +60,7 @@ absl::Status EmitterThread::Start() {
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   absl::Status status;
   try {
-    thread_ = std::thread([this] { Run(); });
+    thread_ = BoundaryThread([this] { Run(); }, [](const Thrown&) {});
   } catch (const std::exception& error) {  // a limit of threads, or no memory for a stack
     status = absl::ResourceExhaustedError(std::string("cannot start a thread: ") + error.what());
   }
@@ -86,6 +86,16 @@ bool EmitterThread::Stop(milliseconds timeout) {
 
 void EmitterThread::Run() {
   RunInBackground("eroica-emitter");
+  RunAtBoundary([this] { Emit(); },
+                [this](const Thrown& thrown) {
+                  parts_.give_up(std::string("an exception ended the emitter: ") + thrown.text());
+                });
+  const MutexLock lock(mutex_);
+  finished_ = true;
+  changed_.notify_all();
+}
+
+void EmitterThread::Emit() {
   absl::StatusOr<std::unique_ptr<Transport>> transport =
       OpenTransport(parts_.config, parts_.emitter.identity.rank.value);
   if (transport.ok()) {
@@ -94,9 +104,6 @@ void EmitterThread::Run() {
   } else {
     parts_.give_up(std::string(transport.status().message()));
   }
-  const MutexLock lock(mutex_);
-  finished_ = true;
-  changed_.notify_all();
 }
 
 void EmitterThread::Loop(Emitter& emitter, Transport& transport) {

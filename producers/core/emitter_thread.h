@@ -8,12 +8,12 @@
 #include <condition_variable>
 #include <functional>
 #include <string>
-#include <thread>
 
 #include "producers/core/core_state.h"
 #include "producers/core/emitter.h"
 #include "producers/core/producer_config.h"
 #include "producers/core/transport.h"
+#include "schemas/boundary_thread.h"
 #include "schemas/mutex.h"
 
 namespace eroica {
@@ -21,7 +21,7 @@ namespace eroica {
 class EmitterThread {
  public:
   // give_up: called once, on the emitter's thread, with the reason, when nothing can be sent at
-  // all.
+  // all, or when a library has thrown.
   // complain: called once, likewise, when a batch was lost.
   // periodic: called about every 5 to 500 ms on the emitter's thread with the time.
   struct Parts {
@@ -42,6 +42,7 @@ class EmitterThread {
 
  private:
   void Run();
+  void Emit();
   void Loop(Emitter& emitter, Transport& transport);
   // Sleeps; true: it shall stop.
   bool WaitFor(std::chrono::milliseconds tick);
@@ -50,7 +51,7 @@ class EmitterThread {
   void NoteCost(const Transport& transport);
 
   Parts parts_;
-  std::thread thread_;
+  BoundaryThread thread_;
   Mutex mutex_;
   std::condition_variable changed_;
   bool stop_ EROICA_GUARDED_BY(mutex_) = false;

@@ -11,6 +11,7 @@
 
 #include "producers/core/attachment.h"
 #include "schemas/codec.h"
+#include "schemas/thread_boundary.h"
 
 namespace {
 
@@ -40,15 +41,14 @@ FunctionClass ClassOf(int number) {
 
 const char* OrEmpty(const char* text) { return text == nullptr ? "" : text; }
 
-// What may allocate or lock may throw (no memory, no further thread), and no exception may reach
-// the host process: its language may know none.
-template <typename Result, typename Call>
-Result Guarded(Result otherwise, Call call) noexcept {
-  try {
-    return call();
-  } catch (...) {
+// What may allocate, on the host's threads: where it throws, the collection is switched off, and
+// the host goes on with this answer.
+template <typename Work>
+auto OrSwitchOff(Work work, decltype(work()) otherwise) {
+  return AtBoundary(work, [&](const Thrown& thrown) {
+    Attachment::OfProcess().TurnOffThrown(thrown);
     return otherwise;
-  }
+  });
 }
 
 }  // namespace
@@ -59,14 +59,12 @@ bool eroica_attach(const EroicaAttachOptions* options) {
   constexpr EroicaAttachOptions kNothingKnown{
       .component = "", .rank = -1, .world_size = -1, .role = nullptr, .device = -1};
   const EroicaAttachOptions& known = options == nullptr ? kNothingKnown : *options;
-  return Guarded(false, [&known] { return Attachment::OfProcess().Attach(known); });
+  return OrSwitchOff([&] { return Attachment::OfProcess().Attach(known); }, false);
 }
 
 void eroica_detach(uint32_t timeout_ms) {
-  Guarded(false, [timeout_ms] {
-    Attachment::OfProcess().Detach(std::chrono::milliseconds(timeout_ms));
-    return true;
-  });
+  RunAtBoundary([&] { Attachment::OfProcess().Detach(std::chrono::milliseconds(timeout_ms)); },
+                [](const Thrown& thrown) { Attachment::OfProcess().TurnOffThrown(thrown); });
 }
 
 bool eroica_enabled(void) { return Attachment::state() != nullptr; }
@@ -125,11 +123,13 @@ uint32_t eroica_function(const char* name, int function_class, int wait, uint32_
   bool full = false;
   const bool known_wait = wait >= 0 && wait < kWaitKindCount;
   const FunctionClass known_class = ClassOf(function_class);
-  const uint32_t number = Guarded(NameTables::OtherFunctions(known_class), [&] {
-    return state->names.Function(OrEmpty(name), known_class,
-                                 known_wait ? static_cast<WaitKind>(wait) : WaitKind::kNone, parent,
-                                 &full);
-  });
+  const uint32_t number = OrSwitchOff(
+      [&] {
+        return state->names.Function(OrEmpty(name), known_class,
+                                     known_wait ? static_cast<WaitKind>(wait) : WaitKind::kNone,
+                                     parent, &full);
+      },
+      NameTables::OtherFunctions(known_class));
   if (full) state->losses.Add(EventKind::kInterval, DropReason::kTooManyFunctions);
   return number;
 }
@@ -138,21 +138,25 @@ uint8_t eroica_lane(const char* name, int lane_kind) {
   CoreState* const state = Attachment::state();
   if (state == nullptr) return 0;
   const bool known = lane_kind >= 0 && lane_kind < kLaneKindCount;
-  return Guarded(uint8_t{0}, [&] {
-    return state->names.LaneOf(OrEmpty(name),
-                               known ? static_cast<LaneKind>(lane_kind) : LaneKind::kHostThread);
-  });
+  return OrSwitchOff(
+      [&] {
+        return state->names.LaneOf(
+            OrEmpty(name), known ? static_cast<LaneKind>(lane_kind) : LaneKind::kHostThread);
+      },
+      uint8_t{0});
 }
 
 uint16_t eroica_communicator(uint64_t id, const char* name, const char* description, uint32_t size,
                              const uint32_t* ranks) {
   CoreState* const state = Attachment::state();
   if (state == nullptr || size > CodecLimits::kRanks) return NameTables::kNoCommunicator;
-  return Guarded(NameTables::kNoCommunicator, [&] {
-    Communicator communicator{CommId{id}, OrEmpty(name), OrEmpty(description), size, {}};
-    if (ranks != nullptr) communicator.ranks.assign(ranks, ranks + size);
-    return state->names.CommunicatorOf(communicator);
-  });
+  return OrSwitchOff(
+      [&] {
+        Communicator communicator{CommId{id}, OrEmpty(name), OrEmpty(description), size, {}};
+        if (ranks != nullptr) communicator.ranks.assign(ranks, ranks + size);
+        return state->names.CommunicatorOf(communicator);
+      },
+      NameTables::kNoCommunicator);
 }
 
 uint32_t eroica_room(void) {

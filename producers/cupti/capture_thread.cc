@@ -10,6 +10,8 @@
 #include <exception>
 
 #include "producers/core/background_thread.h"
+#include "producers/core/thrown_line.h"
+#include "schemas/thread_boundary.h"
 
 namespace eroica {
 namespace {
@@ -51,11 +53,12 @@ bool CaptureThread::Start(CuptiCapture& capture) {
 void* CaptureThread::Run(void* self) {
   RunInBackground("eroica-cupti");
   auto* thread = static_cast<CaptureThread*>(self);
-  try {
-    thread->Loop();
-  } catch (const std::exception&) {  // no memory: the process goes on, without us
-    thread->Publish(CuptiCapture::State::kOff, true);
-  }
+  static std::atomic<bool> said{false};
+  RunAtBoundary([thread] { thread->Loop(); },
+                [thread](const Thrown& thrown) {
+                  thread->Publish(CuptiCapture::State::kOff, true);
+                  SayThrownOnce(&said, "the capture of device work", thrown);
+                });
   return nullptr;
 }
 

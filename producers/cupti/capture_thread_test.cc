@@ -8,7 +8,10 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "producers/core/testing/recorded_core.h"
@@ -51,6 +54,29 @@ class CaptureThreadTest : public testing::Test {
   std::unique_ptr<CuptiCapture> capture_;
   CaptureThread thread_;  // ends before the capture goes
 };
+
+// CUPTI that throws, as C++ libraries below it may.
+class ThrowingCuptiApi : public FakeCuptiApi {
+ public:
+  int FlushAll(bool) override { throw std::runtime_error("of a library"); }
+};
+
+TEST(CaptureThread, WhatALibraryThrowsEndsTheCaptureAndIsSaidOnce) {
+  recorded_core::Reset(true, 1);
+  ThrowingCuptiApi api;
+  CaptureThread thread(5'000'000);
+  CuptiCapture::Options options;
+  options.flush_period_ns = 5'000'000;
+  options.wake = [&] { thread.Wake(); };
+  CuptiCapture capture(api, std::move(options));
+  testing::internal::CaptureStderr();
+  capture.Start(0);
+  ASSERT_TRUE(thread.Start(capture));
+  EXPECT_TRUE(Eventually([&] { return thread.state() == State::kOff; }));
+  EXPECT_TRUE(thread.Stop(kTimeoutMs));
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("std::runtime_error: of a library"),
+            std::string::npos);
+}
 
 TEST_F(CaptureThreadTest, NothingStartedNothingToStop) {
   EXPECT_TRUE(thread_.Yield(0));

@@ -14,10 +14,12 @@
 #include <utility>
 
 #include "producers/core/producer_core.h"
+#include "producers/core/thrown_line.h"
 #include "producers/cupti/capture_thread.h"
 #include "producers/cupti/cupti_capture.h"
 #include "producers/cupti/nccl_plugin.h"
 #include "producers/cupti/real_cupti_api.h"
+#include "schemas/thread_boundary.h"
 
 namespace eroica {
 namespace {
@@ -121,10 +123,11 @@ void Initialize() {
 extern "C" {
 
 int InitializeInjection(void) {
-  try {
-    eroica::Initialize();
-  } catch (const std::exception&) {  // no memory: CUDA goes on without us
-  }
+  static std::atomic<bool> said{false};
+  eroica::RunAtBoundary([] { eroica::Initialize(); },
+                        [](const eroica::Thrown& thrown) {
+                          eroica::SayThrownOnce(&said, "the capture of device work", thrown);
+                        });
   return 1;
 }
 

@@ -4,18 +4,20 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
-#include <exception>
 #include <optional>
 #include <utility>
 
 #include "producers/core/producer_core.h"
+#include "producers/core/thrown_line.h"
 #include "producers/host/competitor_watch.h"
 #include "producers/host/connection_watch.h"
 #include "producers/host/endpoint_exchange.h"
 #include "producers/host/host_counters.h"
 #include "producers/host/host_election.h"
 #include "producers/host/training_thread.h"
+#include "schemas/thread_boundary.h"
 
 namespace eroica {
 namespace {
@@ -98,11 +100,8 @@ struct HostSampler::Parts {
 };
 
 HostSampler::HostSampler(HostSamplerOptions options) noexcept {
-  try {
-    Start(std::move(options));
-  } catch (const std::exception&) {  // no memory: nothing is sampled
-    parts_.reset();
-  }
+  // Where there is no memory, nothing is sampled.
+  RunAtBoundary([&] { Start(std::move(options)); }, [this](const Thrown&) { parts_.reset(); });
 }
 
 void HostSampler::Start(HostSamplerOptions options) {
@@ -118,11 +117,12 @@ HostSampler::~HostSampler() = default;
 
 void HostSampler::Tick(int64_t now_ns) noexcept {
   if (parts_ == nullptr || !eroica_enabled()) return;
-  try {
-    TickParts(now_ns);
-  } catch (const std::exception&) {  // no memory: the rank goes on without this sampler
-    parts_.reset();
-  }
+  static std::atomic<bool> said{false};
+  RunAtBoundary([&] { TickParts(now_ns); },
+                [this](const Thrown& thrown) {
+                  parts_.reset();
+                  SayThrownOnce(&said, "the sampler of the host", thrown);
+                });
 }
 
 void HostSampler::TickParts(int64_t now_ns) {

@@ -146,6 +146,16 @@ TEST_F(HostSamplerTest, AnErrorThatNobodyExpectsSwitchesItOff) {
 }
 
 // One core shared with a program that is not of the job, in made-up files.
+TEST_F(HostSamplerTest, SoDoesWhatIsThrownAndIsNoException) {
+  HostSamplerOptions options = Options();
+  options.open_gpu = []() -> std::unique_ptr<GpuDevice> { throw 7; };
+  HostSampler sampler(std::move(options));
+  Run(sampler, 1);
+  const size_t samples = recorded_core::Read().samples.size();
+  Run(sampler, 5);
+  EXPECT_EQ(recorded_core::Read().samples.size(), samples);
+}
+
 TEST_F(HostSamplerTest, AWaitingThreadIsToldByWhomItsProcessorIsUsed) {
   HostSamplerOptions options = Options();
   options.proc_root = files_.At("proc");

@@ -2,7 +2,8 @@
 
 #include <atomic>
 #include <concepts>
-#include <new>
+
+#include "schemas/thread_boundary.h"
 
 namespace eroica::nccl {
 namespace {
@@ -13,12 +14,10 @@ std::atomic<CollectiveRecorder*> process_recorder{nullptr};
 
 CollectiveRecorder* MakeProcessRecorder() {
   if (CollectiveRecorder* known = ProcessRecorder(); known != nullptr) return known;
-  CollectiveRecorder* made = nullptr;
-  try {
-    made = new CollectiveRecorder(NcclOptionsFromEnvironment());
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
+  CollectiveRecorder* const made =
+      AtBoundary([] { return new CollectiveRecorder(NcclOptionsFromEnvironment()); },
+                 [](const Thrown&) -> CollectiveRecorder* { return nullptr; });
+  if (made == nullptr) return nullptr;
   CollectiveRecorder* known = nullptr;
   if (process_recorder.compare_exchange_strong(known, made, std::memory_order_acq_rel)) return made;
   delete made;

@@ -1,12 +1,15 @@
 #include "producers/python/full_trace.h"
 
+#include <atomic>
 #include <cstdio>
 #include <exception>
 #include <utility>
 
 #include "producers/core/producer_core.h"
+#include "producers/core/thrown_line.h"
 #include "producers/python/python_frame.h"
 #include "producers/python/thread_lane.h"
+#include "schemas/thread_boundary.h"
 
 namespace eroica {
 namespace {
@@ -121,18 +124,22 @@ int FullTrace::OnEvent(PyPointer, PyPointer frame, int what, PyPointer argument)
     trace.Remove();
     return 0;
   }
-  try {
-    switch (what) {
-      case kCall: trace.OnCall(frame); break;
-      case kBuiltInCall: trace.OnBuiltInCall(argument); break;
-      case kReturn:
-      case kBuiltInReturn:
-      case kBuiltInException: trace.Pop(); break;
-      default: break;
-    }
-  } catch (const std::exception&) {  // no memory: the interpreter above must not see it
-    trace.Remove();
-  }
+  static std::atomic<bool> said{false};
+  RunAtBoundary(
+      [&] {
+        switch (what) {
+          case kCall: trace.OnCall(frame); break;
+          case kBuiltInCall: trace.OnBuiltInCall(argument); break;
+          case kReturn:
+          case kBuiltInReturn:
+          case kBuiltInException: trace.Pop(); break;
+          default: break;
+        }
+      },
+      [&](const Thrown& thrown) {
+        trace.Remove();
+        SayThrownOnce(&said, "the full trace of Python", thrown);
+      });
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "producers/core/producer_core.h"
 #include "producers/python/cpython_api.h"
 #include "producers/python/python_calls.h"
+#include "schemas/thread_boundary.h"
 
 namespace {
 
@@ -25,11 +26,14 @@ const char* eroica_python_start_sampler(double hz, const char* own_folder, int r
   const char* why = nullptr;
   if (!eroica::FindCPython(&python, &why)) return why;
   if (describe != nullptr) python.Py_IncRef(describe);
-  auto* started = new eroica::StackSampler(
-      python,
-      {.hz = hz, .own_folder = own_folder, .resume_opcode = resume_opcode, .describe = describe});
-  sampler = started;
-  return started->Start(&why) ? nullptr : why;
+  const auto start = [&]() -> const char* {
+    sampler = new eroica::StackSampler(
+        python,
+        {.hz = hz, .own_folder = own_folder, .resume_opcode = resume_opcode, .describe = describe});
+    return sampler->Start(&why) ? nullptr : why;
+  };
+  return eroica::AtBoundary(
+      start, [](const eroica::Thrown&) -> const char* { return "a library threw an exception"; });
 }
 
 void eroica_python_stop_sampler() {
@@ -42,10 +46,12 @@ void eroica_python_abandon_sampler() {
 
 void eroica_python_collection(int64_t start_monotonic_ns) {
   uint32_t function = EROICA_NO_PARENT;
-  try {
-    if (sampler != nullptr) function = sampler->collections().FunctionHere();
-  } catch (const std::exception&) {  // no memory for its stack
-  }
+  // Where there is no memory for its stack, it is the collector's of anywhere.
+  eroica::RunAtBoundary(
+      [&] {
+        if (sampler != nullptr) function = sampler->collections().FunctionHere();
+      },
+      [](const eroica::Thrown&) {});
   if (function == EROICA_NO_PARENT) function = eroica::GarbageCollections::FunctionAnywhere();
   eroica_python_interval(start_monotonic_ns, function);
 }

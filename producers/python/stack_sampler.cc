@@ -9,7 +9,9 @@
 
 #include "producers/core/background_thread.h"
 #include "producers/core/producer_core.h"
+#include "producers/core/thrown_line.h"
 #include "producers/python/thread_lane.h"
+#include "schemas/thread_boundary.h"
 #include "schemas/time_unit.h"
 
 namespace eroica {
@@ -118,7 +120,10 @@ StackSamplerStatistics StackSampler::Read() const {
 
 void* StackSampler::Run(void* self) {
   RunInBackground("eroica-stacks");
-  static_cast<StackSampler*>(self)->Loop();
+  static std::atomic<bool> said{false};
+  RunAtBoundary(
+      [self] { static_cast<StackSampler*>(self)->Loop(); },
+      [](const Thrown& thrown) { SayThrownOnce(&said, "the sampler of Python's stacks", thrown); });
   return nullptr;
 }
 
@@ -231,12 +236,11 @@ void StackSampler::WatchGil(int64_t now_ns) {
 
 int StackSampler::OnPendingCall(void* self) {
   auto* sampler = static_cast<StackSampler*>(self);
-  try {
-    sampler->Visit();
-  } catch (
-      const std::exception&) {  // no memory: a visit is lost, the interpreter above must not see it
-    sampler->request_.store(Request::kIdle, std::memory_order_release);
-  }
+  // Where there is no memory, a visit is lost.
+  RunAtBoundary([sampler] { sampler->Visit(); },
+                [sampler](const Thrown&) {
+                  sampler->request_.store(Request::kIdle, std::memory_order_release);
+                });
   return 0;
 }
 
