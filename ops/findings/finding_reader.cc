@@ -46,11 +46,11 @@ std::optional<int64_t> FindingReader::OnPartitionAssigned(const TopicPartition&)
 }
 void FindingReader::OnPartitionRevoked(const TopicPartition&, bool) {}
 
-absl::StatusOr<std::vector<Finding>> ReadAllFindings(FindingReader& reader) {
-  constexpr std::chrono::milliseconds kTimeout{100};
+absl::StatusOr<std::vector<Finding>> ReadAllFindings(FindingReader& reader,
+                                                     std::chrono::milliseconds poll_timeout) {
   std::vector<Finding> findings;
   while (true) {
-    if (absl::Status status = reader.Poll(kTimeout, &findings); !status.ok()) return status;
+    if (absl::Status status = reader.Poll(poll_timeout, &findings); !status.ok()) return status;
     const absl::StatusOr<bool> at_end = reader.AtEnd();
     if (!at_end.ok()) return at_end.status();
     if (*at_end) return findings;

@@ -44,8 +44,10 @@ class FindingReader : private RebalanceListener {
   std::unique_ptr<LogConsumer> consumer_;
 };
 
-// All that stand on the topic now.
-absl::StatusOr<std::vector<Finding>> ReadAllFindings(FindingReader& reader);
+// All that stand on the topic now. poll_timeout: how long one poll waits for records; 0 where no
+// more can come.
+absl::StatusOr<std::vector<Finding>> ReadAllFindings(
+    FindingReader& reader, std::chrono::milliseconds poll_timeout = std::chrono::milliseconds(100));
 
 // Of several versions of one finding, the last, in the order in which the findings were first seen.
 std::vector<Finding> LatestVersions(std::vector<Finding> findings);
