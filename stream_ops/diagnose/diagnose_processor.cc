@@ -11,7 +11,6 @@
 
 #include "diagnosis/bounded_times.h"
 #include "diagnosis/monitoring_gap/stopped_captures.h"
-#include "schemas/check.h"
 #include "schemas/finding_json.h"
 #include "schemas/time_unit.h"
 #include "state_store/key_schema.h"
@@ -224,8 +223,10 @@ void DiagnoseProcessor::Unpack(WindowId id, std::map<RankId, std::string> packed
                                JobWindow* window) {
   for (const auto& [rank, payload] : packed) {
     PatternBatch& batch = window->batches.at(rank);
-    const DropReason reason = decoder_.Decode(std::as_bytes(std::span(payload)), &batch);
-    EROICA_CHECK(reason == DropReason::kNone);  // it was decoded as it came
+    if (decoder_.Decode(std::as_bytes(std::span(payload)), &batch) != DropReason::kNone) {
+      window->batches.erase(rank);  // it decoded as it came: to the window the rank is missing
+      continue;
+    }
     BoundTimes(&batch);
     batch.window.index = id.second;
   }

@@ -234,17 +234,6 @@ absl::Status StreamThread::ProcessPending(TimePoint) {
   return absl::OkStatus();
 }
 
-// What the log could not give of the partition before this offset.
-void StreamThread::SkipDamaged(const TopicPartition& partition, int64_t before) {
-  if (damaged_.empty()) return;
-  const auto task = tasks_.find(partition);
-  std::erase_if(damaged_, [&](const DamagedRange& range) {
-    if (range.partition != partition || range.end > before) return false;
-    if (task != tasks_.end()) task->second.task->Skip(range);
-    return true;
-  });
-}
-
 // The upstreams are asked before the ends: what they send between the two is behind an end.
 absl::Status StreamThread::PunctuateIdle(TimePoint now) {
   const std::vector<TopicPartition> silent = SilentPartitions(now);

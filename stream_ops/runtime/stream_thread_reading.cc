@@ -183,4 +183,15 @@ absl::Status StreamThread::Load(const TopicPartition& partition, TaskState* stat
   return absl::OkStatus();
 }
 
+// What the log could not give of the partition before this offset.
+void StreamThread::SkipDamaged(const TopicPartition& partition, int64_t before) {
+  if (damaged_.empty()) return;
+  const auto task = tasks_.find(partition);
+  std::erase_if(damaged_, [&](const DamagedRange& range) {
+    if (range.partition != partition || range.end > before) return false;
+    if (task != tasks_.end()) task->second.task->Skip(range);
+    return true;
+  });
+}
+
 }  // namespace eroica

@@ -2,7 +2,8 @@
 // seeded mutations of them, the same in every run. A target that brings a mutator of its own
 // (libFuzzer's LLVMFuzzerCustomMutator) has three of four made by that. Usage:
 //   TARGET [-runs=N] [-seed=N]
-//     [-max_total_time=SECONDS] [-skip=N] [-timeout=SECONDS] [-artifact_prefix=PATH] FILE_OR_FOLDER...
+//     [-max_total_time=SECONDS] [-skip=N] [-timeout=SECONDS] [-artifact_prefix=PATH]
+//     FILE_OR_FOLDER...
 // Runs end by number, or by time, whichever comes first; 0: not by that.
 //
 // An input that ends the process, or that takes longer than -timeout (60) of processor time, is
