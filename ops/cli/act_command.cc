@@ -6,7 +6,6 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,6 +24,7 @@
 #include "ops/cli/time_text.h"
 #include "ops/findings/audit_log.h"
 #include "ops/findings/finding_reader.h"
+#include "schemas/mutex.h"
 #include "schemas/printable_text.h"
 
 namespace eroica {
@@ -153,16 +153,16 @@ class SharedAudit {
 class SharedProbe {
  public:
   void Set(const ActorProbe& probe) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     probe_ = probe;
   }
   ActorProbe Get() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return probe_;
   }
 
  private:
-  mutable std::mutex mutex_;  // guards probe_
+  mutable Mutex mutex_;
   ActorProbe probe_;
 };
 

@@ -27,7 +27,7 @@ std::string FindingsCommand(const NodeConfig& config) {
 
 void FindingLog::Published(const Finding& finding) {
   constexpr size_t kOpenMost = 65'536;  // beyond, an update may be logged as opened once more
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (finding.state == FindingState::kResolved) {
     open_.erase(finding.id);
     ++resolved_;
@@ -46,7 +46,7 @@ void FindingLog::Published(const Finding& finding) {
 }
 
 void FindingLog::Progress(const std::map<std::string, StageProbe>& probes, TimePoint now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (now - progress_at_ < kProgressEvery) return;
   std::string progress;
   for (const auto& [stage, probe] : probes)

@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "ops/config/node_config.h"
 #include "schemas/finding.h"
+#include "schemas/mutex.h"
 #include "state_store/state_store.h"
 #include "stream_ops/runtime/stage_probe.h"
 
@@ -38,12 +38,12 @@ class FindingLog {
   void Progress(const std::map<std::string, StageProbe>& probes, TimePoint now);
 
  private:
-  std::mutex mutex_;
-  std::set<std::string> open_;  // ids
-  uint64_t opened_ = 0;
-  uint64_t resolved_ = 0;
-  TimePoint progress_at_;
-  std::string progress_;  // as it was last logged
+  Mutex mutex_;
+  std::set<std::string> open_ EROICA_GUARDED_BY(mutex_);  // ids
+  uint64_t opened_ EROICA_GUARDED_BY(mutex_) = 0;
+  uint64_t resolved_ EROICA_GUARDED_BY(mutex_) = 0;
+  TimePoint progress_at_ EROICA_GUARDED_BY(mutex_);
+  std::string progress_ EROICA_GUARDED_BY(mutex_);  // as it was last logged
 };
 
 // What a recording that was read to its end came to, and what to type next: one line. lost: what it

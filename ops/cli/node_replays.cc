@@ -127,7 +127,7 @@ absl::StatusOr<ReplayStatus> NodeReplays::Ask(ReplayOrder order, const std::stri
   replay.order = std::move(order);
   replay.by = by;
   replay.asked_ms = now_ms;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const Entry* there = FindEntry(replay.id); there != nullptr) {
     if (IsLive(there->status.state) || there->status.state == ReplayState::kFinished)
       return there->status;
@@ -158,7 +158,7 @@ void NodeReplays::DropOldest() {
 }
 
 std::vector<ReplayStatus> NodeReplays::List() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<ReplayStatus> replays;
   for (const Entry& entry : entries_) replays.push_back(entry.status);
   return replays;
@@ -172,7 +172,7 @@ std::optional<ReplayStatus> NodeReplays::Find(const std::string& id) const {
 }
 
 absl::Status NodeReplays::Cancel(const std::string& id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Entry* const entry = FindEntry(id);
   if (entry == nullptr) return absl::NotFoundError("there is no such replay");
   if (!IsLive(entry->status.state))
@@ -190,14 +190,15 @@ void NodeReplays::Work(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     std::optional<ReplayStatus> next;
     {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, stop, [&] { return (next = TakeNext()).has_value(); });
+      MutexLock lock(mutex_);
+      changed_.wait(lock.native(), stop,
+                    [&]() EROICA_REQUIRES(mutex_) { return (next = TakeNext()).has_value(); });
     }
     if (next) CarryOut(*std::move(next), stop);
   }
 }
 
-// The one that has waited longest. The caller holds the lock.
+// The one that has waited longest.
 std::optional<ReplayStatus> NodeReplays::TakeNext() {
   const auto entry = std::find_if(entries_.rbegin(), entries_.rend(), [](const Entry& one) {
     return one.status.state == ReplayState::kQueued;
@@ -249,7 +250,7 @@ absl::Status NodeReplays::Run(ReplayStatus* replay, const std::stop_token& stop)
 // False: the replay is to stop.
 bool NodeReplays::Progress(const std::string& id, int64_t done, int64_t total,
                            const std::stop_token& stop) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Entry* const entry = FindEntry(id);
   if (entry == nullptr || entry->cancelled || stop.stop_requested()) return false;
   entry->status.done = done;
@@ -260,7 +261,7 @@ bool NodeReplays::Progress(const std::string& id, int64_t done, int64_t total,
 void NodeReplays::Finish(ReplayStatus replay, const absl::Status& status) {
   replay.ended_ms = NowMs();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Entry* const entry = FindEntry(replay.id);
     const bool cancelled = entry != nullptr && entry->cancelled;
     if (status.ok()) {

@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +20,7 @@
 #include "ops/config/node_config.h"
 #include "ops/rest/replays.h"
 #include "schemas/boundary_thread.h"
+#include "schemas/mutex.h"
 
 namespace eroica {
 
@@ -52,10 +52,10 @@ class NodeReplays final : public Replays {
 
   void ReadKept();
   absl::StatusOr<NodeConfig> ConfigOf(const ReplayOrder& order) const;
-  Entry* FindEntry(const std::string& id);
-  void DropOldest();
+  Entry* FindEntry(const std::string& id) EROICA_REQUIRES(mutex_);
+  void DropOldest() EROICA_REQUIRES(mutex_);
   void Work(const std::stop_token& stop);
-  std::optional<ReplayStatus> TakeNext();
+  std::optional<ReplayStatus> TakeNext() EROICA_REQUIRES(mutex_);
   void CarryOut(ReplayStatus replay, const std::stop_token& stop);
   absl::Status Run(ReplayStatus* replay, const std::stop_token& stop);
   bool Progress(const std::string& id, int64_t done, int64_t total, const std::stop_token& stop);
@@ -64,10 +64,10 @@ class NodeReplays final : public Replays {
   const NodeConfig config_;
   const std::string folder_;
   const std::function<void(const ReplayStatus&)> before_run_;
-  mutable std::mutex mutex_;  // guards entries_
+  mutable Mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<Entry> entries_;  // newest first
-  BoundaryThread worker_;      // ends before what it works on
+  std::deque<Entry> entries_ EROICA_GUARDED_BY(mutex_);  // newest first
+  BoundaryThread worker_;                                // ends before what it works on
 };
 
 }  // namespace eroica

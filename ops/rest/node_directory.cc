@@ -139,7 +139,7 @@ absl::Status NodeDirectory::Send(std::string value) {
 }
 
 void NodeDirectory::Take(const ConsumerRecord& record) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (record.value.empty()) {
     std::erase_if(nodes_,
                   [&](const auto& node) { return PercentEncoded(node.first) == record.key; });
@@ -151,7 +151,7 @@ void NodeDirectory::Take(const ConsumerRecord& record) {
 }
 
 std::vector<KnownNode> NodeDirectory::Others() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<KnownNode> others;
   for (const auto& [name, node] : nodes_) {
     if (name != name_ && wall_clock_ms_() - node.announced_ms < kForgottenAfterMs)

@@ -11,13 +11,13 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ops/findings/topic_follower.h"
+#include "schemas/mutex.h"
 #include "stream_ops/log/log.h"
 
 namespace eroica {
@@ -68,11 +68,12 @@ class NodeDirectory {
   const std::function<int64_t()> wall_clock_ms_;
   std::string name_;
   std::string url_;
-  std::unique_ptr<LogProducer> producer_;   // of the follower's thread, and
-  int64_t announce_at_ms_ = 0;              // so is this
-  mutable std::mutex mutex_;                // guards nodes_
-  std::map<std::string, KnownNode> nodes_;  // by name, this one among them
-  TopicFollower follower_;                  // ends before what it fills
+  std::unique_ptr<LogProducer> producer_;  // of the follower's thread, and
+  int64_t announce_at_ms_ = 0;             // so is this
+  mutable Mutex mutex_;
+  std::map<std::string, KnownNode> nodes_
+      EROICA_GUARDED_BY(mutex_);  // by name, this one among them
+  TopicFollower follower_;        // ends before what it fills
 };
 
 }  // namespace eroica

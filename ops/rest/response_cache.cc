@@ -20,7 +20,7 @@ void ResponseCache::Erase(std::list<Entry>::iterator entry) {
 
 std::shared_ptr<const CachedResponse> ResponseCache::Find(const std::string& target,
                                                           uint64_t version) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = by_target_.find(target);
   if (found == by_target_.end()) return nullptr;
   if (found->second->version != version) {
@@ -37,7 +37,7 @@ void ResponseCache::Keep(const std::string& target, uint64_t version,
   Entry entry{.target = target, .version = version, .response = std::move(response)};
   const size_t bytes = entry.bytes();
   if (bytes > bytes_max_ / 2) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto known = by_target_.find(target); known != by_target_.end()) Erase(known->second);
   while (bytes_ + bytes > bytes_max_) Erase(std::prev(entries_.end()));
   bytes_ += bytes;
@@ -46,7 +46,7 @@ void ResponseCache::Keep(const std::string& target, uint64_t version,
 }
 
 uint64_t ResponseCache::hits() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return hits_;
 }
 

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 
 #include "ops/rest/response.h"
+#include "schemas/mutex.h"
 
 namespace eroica {
 
@@ -37,14 +37,14 @@ class ResponseCache {
     std::shared_ptr<const CachedResponse> response;
     size_t bytes() const;
   };
-  void Erase(std::list<Entry>::iterator entry);
+  void Erase(std::list<Entry>::iterator entry) EROICA_REQUIRES(mutex_);
 
   const size_t bytes_max_;
-  mutable std::mutex mutex_;  // guards what follows
-  std::list<Entry> entries_;  // the one that was asked for last first
-  std::unordered_map<std::string, std::list<Entry>::iterator> by_target_;
-  size_t bytes_ = 0;
-  uint64_t hits_ = 0;
+  mutable Mutex mutex_;
+  std::list<Entry> entries_ EROICA_GUARDED_BY(mutex_);  // the one that was asked for last first
+  std::unordered_map<std::string, std::list<Entry>::iterator> by_target_ EROICA_GUARDED_BY(mutex_);
+  size_t bytes_ EROICA_GUARDED_BY(mutex_) = 0;
+  uint64_t hits_ EROICA_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace eroica

@@ -85,7 +85,7 @@ class BeastServer final : public RestServer {
                        is_v6 ? "]" : "", port_);
   }
   ServerProbe probe() const override {
-    const std::lock_guard lock(state_.mutex);
+    const MutexLock lock(state_.mutex);
     return state_.probe;
   }
 
@@ -153,7 +153,7 @@ class BeastServer final : public RestServer {
     socket.set_option(tcp::no_delay(true), error);
     const bool room = state_.connections.MakeRoom();
     {
-      const std::lock_guard lock(state_.mutex);
+      const MutexLock lock(state_.mutex);
       ++state_.probe.connections;
       if (!room) ++state_.probe.connections_refused;
       state_.probe.connections_evicted = state_.connections.evicted();
@@ -186,7 +186,7 @@ class BeastServer final : public RestServer {
   }
 
   void CountOpen() {
-    const std::lock_guard lock(state_.mutex);
+    const MutexLock lock(state_.mutex);
     state_.probe.connections_open = state_.connections.size();
   }
 

@@ -11,7 +11,6 @@
 #include <ctime>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -24,6 +23,7 @@
 #include "ops/rest/message_fault.h"
 #include "ops/rest/response_head.h"
 #include "ops/rest/server.h"
+#include "schemas/mutex.h"
 #include "schemas/thread_boundary.h"
 #include "stream_ops/runtime/backoff.h"
 
@@ -73,7 +73,7 @@ struct State {
   }
 
   void Count(int status) {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     ++probe.responses[status];
   }
 
@@ -81,7 +81,7 @@ struct State {
   void CountThrown(const char* where, const Thrown& thrown) {
     std::optional<uint64_t> held_back;
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       ++probe.exceptions;
       held_back = thrown_rate.Due(steady_clock::now());
     }
@@ -104,9 +104,9 @@ struct State {
   bool stopping = false;
   std::string date;
   std::time_t date_of = 0;
-  mutable std::mutex mutex;  // guards what follows, which any thread reads or counts
-  ServerProbe probe;
-  LogRate thrown_rate;
+  mutable Mutex mutex;
+  ServerProbe probe EROICA_GUARDED_BY(mutex);
+  LogRate thrown_rate EROICA_GUARDED_BY(mutex);
 };
 
 // An answer in the making on a thread of the pool. The session and that thread share it, so that
@@ -175,11 +175,11 @@ class WaitingStream {
 class OpenStream {
  public:
   explicit OpenStream(State& state) : state_(state) {
-    const std::lock_guard lock(state_.mutex);
+    const MutexLock lock(state_.mutex);
     ++state_.probe.event_streams_open;
   }
   ~OpenStream() {
-    const std::lock_guard lock(state_.mutex);
+    const MutexLock lock(state_.mutex);
     --state_.probe.event_streams_open;
   }
   OpenStream(const OpenStream&) = delete;

@@ -13,7 +13,6 @@
 #include <boost/beast/ssl.hpp>
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -172,7 +171,7 @@ class Session {
   net::awaitable<void> Refuse(const MessageError& error) {
     std::optional<HttpResponse> problem = ProblemOf(error);
     if (problem || error.fault == MessageFault::kSlow) {
-      const std::lock_guard lock(state_.mutex);
+      const MutexLock lock(state_.mutex);
       ++state_.probe.malformed;
     }
     if (!problem) co_return;

@@ -60,7 +60,7 @@ std::optional<int> ActivationMask::FromOutside() const {
 
 ActivationMask* ActivationMasks::Join(int* address, int wanted) {
   if (address == nullptr) return nullptr;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ActivationMask* joined = nullptr;
   for (ActivationMask& mask : masks_) {
     int* const known = mask.address_.load(std::memory_order_relaxed);

@@ -14,8 +14,9 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <optional>
+
+#include "schemas/mutex.h"
 
 namespace eroica::nccl {
 
@@ -57,7 +58,7 @@ class ActivationMasks {
  private:
   static constexpr int kMostLibraries = 8;
 
-  std::mutex mutex_;  // of Join
+  Mutex mutex_;  // of Join
   std::array<ActivationMask, kMostLibraries> masks_;
 };
 

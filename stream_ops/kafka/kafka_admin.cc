@@ -67,7 +67,7 @@ absl::Status KafkaAdmin::CreateTopic(const TopicSpec& spec) {
         "topic '{}' needs a name, at least one partition and one replica, not {} and {}", spec.name,
         spec.partitions, spec.replication_factor));
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (absl::Status status = Connect(); !status.ok()) return status;
   const std::string doing = fmt::format("create topic {}", spec.name);
   char reason[512] = "";
@@ -113,7 +113,7 @@ absl::Status KafkaAdmin::AwaitLeaders(const std::string& topic) {
 }
 
 absl::Status KafkaAdmin::DeleteTopic(const std::string& name) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (absl::Status status = Connect(); !status.ok()) return status;
   const std::string doing = fmt::format("delete topic {}", name);
   const KafkaDeleteTopic topic(rd_kafka_DeleteTopic_new(name.c_str()));
@@ -129,7 +129,7 @@ absl::Status KafkaAdmin::DeleteTopic(const std::string& name) {
 }
 
 absl::StatusOr<TopicSpec> KafkaAdmin::DescribeTopic(const std::string& name) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (absl::Status status = Connect(); !status.ok()) return status;
   const absl::StatusOr<KafkaTopicState> state =
       DescribeKafkaTopic(handle_.get(), name, options_.request_timeout, *this);
@@ -166,7 +166,7 @@ absl::StatusOr<rd_kafka_t*> KafkaAdmin::ClientOf(const std::string& group) {
 
 absl::StatusOr<GroupOffsets> KafkaAdmin::DescribeGroup(const std::string& group,
                                                        const std::string& topic) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (absl::Status status = Connect(); !status.ok()) return status;
   const absl::StatusOr<KafkaTopicState> state =
       DescribeKafkaTopic(handle_.get(), topic, options_.request_timeout, *this);
@@ -191,7 +191,7 @@ absl::StatusOr<GroupOffsets> KafkaAdmin::DescribeGroup(const std::string& group,
 }
 
 absl::StatusOr<std::map<TopicPartition, int64_t>> KafkaAdmin::EndOffsets(const std::string& topic) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (absl::Status status = Connect(); !status.ok()) return status;
   const absl::StatusOr<KafkaTopicState> state =
       DescribeKafkaTopic(handle_.get(), topic, options_.request_timeout, *this);

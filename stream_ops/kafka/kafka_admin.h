@@ -4,9 +4,9 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "schemas/mutex.h"
 #include "stream_ops/kafka/kafka_client.h"
 #include "stream_ops/log/log.h"
 
@@ -30,17 +30,19 @@ class KafkaAdmin final : public LogAdmin, private KafkaEvents {
   absl::StatusOr<std::map<TopicPartition, int64_t>> EndOffsets(const std::string& topic) override;
 
  private:
-  absl::Status Connect();
+  absl::Status Connect() EROICA_REQUIRES(mutex_);
   // Reads what the group has committed, and never joins it.
-  absl::StatusOr<rd_kafka_t*> ClientOf(const std::string& group);
-  absl::StatusOr<KafkaEvent> Await(rd_kafka_queue_t* answers, std::string_view doing);
-  absl::Status AwaitLeaders(const std::string& topic);
-  absl::StatusOr<std::map<std::string, std::string>> DescribeConfig(const std::string& topic);
+  absl::StatusOr<rd_kafka_t*> ClientOf(const std::string& group) EROICA_REQUIRES(mutex_);
+  absl::StatusOr<KafkaEvent> Await(rd_kafka_queue_t* answers, std::string_view doing)
+      EROICA_REQUIRES(mutex_);
+  absl::Status AwaitLeaders(const std::string& topic) EROICA_REQUIRES(mutex_);
+  absl::StatusOr<std::map<std::string, std::string>> DescribeConfig(const std::string& topic)
+      EROICA_REQUIRES(mutex_);
 
   const KafkaOptions options_;
-  std::mutex mutex_;                              // one call at a time
-  KafkaHandle handle_;                            // guarded by mutex_
-  std::map<std::string, KafkaNonMember> groups_;  // guarded by mutex_
+  Mutex mutex_;  // one call at a time
+  KafkaHandle handle_ EROICA_GUARDED_BY(mutex_);
+  std::map<std::string, KafkaNonMember> groups_ EROICA_GUARDED_BY(mutex_);
 };
 
 }  // namespace eroica

@@ -276,7 +276,7 @@ void KafkaEvents::NoteError(rd_kafka_resp_err_t error, const char* text) {
     down_.store(true, std::memory_order_relaxed);
     return;
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   last_error_ = error;
   last_reason_ = reason;
   // A log-in that is refused is refused again; nobody needs to wait for all brokers to say so.
@@ -284,20 +284,20 @@ void KafkaEvents::NoteError(rd_kafka_resp_err_t error, const char* text) {
 }
 
 void KafkaEvents::NoteBadCertificate(int x509_error) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   x509_error_ = x509_error;
 }
 
 void KafkaEvents::NoteThrown(const Thrown& thrown) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     thrown_ = thrown;
   }
   spdlog::error("kafka: an exception ended a callback error=\"{}\"", thrown.text());
 }
 
 absl::Status KafkaEvents::TakeThrown() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::optional<Thrown> thrown = std::exchange(thrown_, std::nullopt);
   if (!thrown) return absl::OkStatus();
   return absl::InternalError(
@@ -307,12 +307,12 @@ absl::Status KafkaEvents::TakeThrown() {
 void KafkaEvents::NoteStatistics(std::string_view json) {
   std::optional<KafkaStatistics> statistics = ParseKafkaStatistics(json);
   if (!statistics) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   statistics_ = *std::move(statistics);
 }
 
 KafkaStatistics KafkaEvents::statistics() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return statistics_;
 }
 
@@ -325,7 +325,7 @@ bool KafkaEvents::TakeLogTurn() {
 }
 
 absl::Status KafkaEvents::DownStatus() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::string doing = fmt::format("reach Kafka at {}", bootstrap_servers_);
   if (!IsRefusedConnection(last_error_, last_reason_))
     return KafkaStatus(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, doing, last_reason_);

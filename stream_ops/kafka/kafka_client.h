@@ -12,10 +12,10 @@
 #include <atomic>
 #include <chrono>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "schemas/mutex.h"
 #include "schemas/thread_boundary.h"
 #include "stream_ops/kafka/kafka_handles.h"
 #include "stream_ops/kafka/kafka_options.h"
@@ -63,12 +63,12 @@ class KafkaEvents {
   const std::string bootstrap_servers_;
   std::atomic<bool> down_{false};
   std::atomic<int64_t> log_turn_ns_{0};  // when the last one was taken, on the steady clock
-  mutable std::mutex mutex_;             // guards what follows
-  rd_kafka_resp_err_t last_error_ = RD_KAFKA_RESP_ERR__TRANSPORT;
-  std::string last_reason_;
-  int x509_error_ = 0;
-  std::optional<Thrown> thrown_;
-  KafkaStatistics statistics_;
+  mutable Mutex mutex_;
+  rd_kafka_resp_err_t last_error_ EROICA_GUARDED_BY(mutex_) = RD_KAFKA_RESP_ERR__TRANSPORT;
+  std::string last_reason_ EROICA_GUARDED_BY(mutex_);
+  int x509_error_ EROICA_GUARDED_BY(mutex_) = 0;
+  std::optional<Thrown> thrown_ EROICA_GUARDED_BY(mutex_);
+  KafkaStatistics statistics_ EROICA_GUARDED_BY(mutex_);
 };
 
 // kInvalidArgument, naming the property: it is unknown, or its value is refused.

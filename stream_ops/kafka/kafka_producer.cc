@@ -146,7 +146,7 @@ void KafkaProducer::OnDelivery(const rd_kafka_message_t& message) {
     return;
   }
   const std::optional<DropReason> refusal = KafkaRefusal(message.err);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (refusal) ++refused_[*refusal];
   const bool first = failed_.fetch_add(1) == 0;
   if (!first && (refusal || first_failure_.code() != absl::StatusCode::kInvalidArgument)) return;
@@ -162,7 +162,7 @@ void KafkaProducer::OnDelivery(const rd_kafka_message_t& message) {
 }
 
 std::map<DropReason, uint64_t> KafkaProducer::TakeRefused() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(refused_, {});
 }
 
@@ -170,7 +170,7 @@ std::map<DropReason, uint64_t> KafkaProducer::TakeRefused() {
 absl::Status KafkaProducer::TakeFailure() {
   if (absl::Status status = TakeThrown(); !status.ok()) return status;
   if (failed_.load() == 0) return absl::OkStatus();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const uint64_t failed = failed_.exchange(0);
   if (failed == 0) return absl::OkStatus();
   return absl::Status(first_failure_.code(),

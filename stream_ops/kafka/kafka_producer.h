@@ -14,11 +14,11 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "schemas/mutex.h"
 #include "stream_ops/kafka/kafka_client.h"
 #include "stream_ops/log/log.h"
 
@@ -61,9 +61,9 @@ class KafkaProducer final : public LogProducer, private KafkaEvents {
   size_t record_bytes_max_ = 0;
   std::atomic<bool> ever_delivered_{false};
   std::atomic<uint64_t> failed_{0};  // not told yet
-  std::mutex mutex_;
-  absl::Status first_failure_;              // guarded by mutex_; refusals only where nothing else
-  std::map<DropReason, uint64_t> refused_;  // guarded by mutex_
+  Mutex mutex_;
+  absl::Status first_failure_ EROICA_GUARDED_BY(mutex_);  // refusals only where nothing else
+  std::map<DropReason, uint64_t> refused_ EROICA_GUARDED_BY(mutex_);
 };
 
 }  // namespace eroica

@@ -53,7 +53,7 @@ FolderWatch::~FolderWatch() {
 }
 
 bool FolderWatch::Watch(const std::string& folder, Written written) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const int descriptor = ::inotify_add_watch(events_, folder.c_str(), kWrites | IN_ONLYDIR);
   if (descriptor >= 0) folders_[descriptor] = std::move(written);
   return descriptor >= 0;
@@ -74,7 +74,7 @@ void FolderWatch::CallWritten() {
 auto FolderWatch::TakeWritten() -> std::vector<Written> {
   std::map<int, Written> written;  // once a folder
   std::array<char, 16 << 10> buffer;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (ssize_t count = 0; (count = ::read(events_, buffer.data(), buffer.size())) > 0;) {
     for (ssize_t at = 0; at < count;) {
       inotify_event event{};

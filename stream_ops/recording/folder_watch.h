@@ -9,11 +9,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "schemas/boundary_thread.h"
+#include "schemas/mutex.h"
 
 namespace eroica {
 
@@ -41,8 +41,8 @@ class FolderWatch {
 
   const int events_;  // descriptor of inotify(7)
   const int stop_;    // readable once the watch ends (eventfd(2))
-  std::mutex mutex_;
-  std::map<int, Written> folders_;  // by watch descriptor; guarded by mutex_
+  Mutex mutex_;
+  std::map<int, Written> folders_ EROICA_GUARDED_BY(mutex_);
   BoundaryThread thread_;
 };
 

@@ -48,13 +48,16 @@ absl::StatusOr<std::unique_ptr<PartitionWriter>> PartitionWriter::Open(
   std::unique_ptr<PartitionWriter> writer(
       new PartitionWriter(std::move(directory), options, *std::move(lock)));
   if (absl::Status status = writer->Recover(); !status.ok()) return status;
-  if (absl::Status status = writer->DeleteOldSegments(); !status.ok()) return status;
+  {
+    const MutexLock lock(writer->mutex_);
+    if (absl::Status status = writer->DeleteOldSegments(); !status.ok()) return status;
+  }
   return writer;
 }
 
 // Finds the end of the newest segment and cuts off what is no entry behind it.
 absl::Status PartitionWriter::Recover() {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   const absl::StatusOr<std::vector<int64_t>> bases = ListSegments(directory_);
   if (!bases.ok()) return bases.status();
   if (bases->empty()) return BeginSegment(0);
@@ -120,7 +123,7 @@ absl::Status PartitionWriter::BeginSegment(int64_t base_offset) {
 }
 
 absl::Status PartitionWriter::Append(const ProducerRecord& record) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   if (!EncodeEntry(record, next_offset_, options_.compress, &entry_)) {
     return absl::InvalidArgumentError(
         fmt::format("a record of {} bytes for {} is larger than the {} that an entry may have",
@@ -151,7 +154,7 @@ absl::Status PartitionWriter::Write(std::string_view entry) {
 }
 
 absl::Status PartitionWriter::Flush() {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   if (!unsynced_ || !options_.sync) return absl::OkStatus();
   if (absl::Status status = segment_->SyncData(); !status.ok()) return status;
   unsynced_ = false;

@@ -12,10 +12,10 @@
 
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "schemas/mutex.h"
 #include "stream_ops/log/log.h"
 #include "stream_ops/recording/file.h"
 
@@ -53,24 +53,26 @@ class PartitionWriter {
       : directory_(std::move(directory)), options_(options), lock_(std::move(lock)) {}
 
   absl::Status Recover();
-  absl::Status DeleteOldSegments() const;
-  bool SegmentIsFull(size_t entry_bytes) const;
-  absl::Status BeginSegment(int64_t base_offset);
-  absl::Status Write(std::string_view entry);
+  absl::Status DeleteOldSegments() const EROICA_REQUIRES(mutex_);
+  bool SegmentIsFull(size_t entry_bytes) const EROICA_REQUIRES(mutex_);
+  absl::Status BeginSegment(int64_t base_offset) EROICA_REQUIRES(mutex_);
+  absl::Status Write(std::string_view entry) EROICA_REQUIRES(mutex_);
 
   const std::string directory_;
   const PartitionWriterOptions options_;
   const File lock_;
   int64_t torn_bytes_ = 0;
 
-  std::mutex mutex_;  // guards all below
-  std::optional<File> segment_;
-  int64_t position_ = 0;  // where the next entry goes
-  int64_t next_offset_ = 0;
-  std::chrono::steady_clock::time_point begun_at_;  // this process began the segment, or found it
-  bool unsynced_ = false;
-  bool torn_ = false;  // a write failed half-way and its bytes are still there
-  std::string entry_;
+  Mutex mutex_;
+  std::optional<File> segment_ EROICA_GUARDED_BY(mutex_);
+  int64_t position_ EROICA_GUARDED_BY(mutex_) = 0;  // where the next entry goes
+  int64_t next_offset_ EROICA_GUARDED_BY(mutex_) = 0;
+  std::chrono::steady_clock::time_point begun_at_
+      EROICA_GUARDED_BY(mutex_);  // this process began the segment, or found it
+  bool unsynced_ EROICA_GUARDED_BY(mutex_) = false;
+  bool torn_ EROICA_GUARDED_BY(mutex_) =
+      false;  // a write failed half-way and its bytes are still there
+  std::string entry_ EROICA_GUARDED_BY(mutex_);
 };
 
 }  // namespace eroica

@@ -79,7 +79,7 @@ absl::Status RecordingDirectory::CreateTopic(const TopicSpec& spec) {
     return absl::InvalidArgumentError(fmt::format("topic {} needs 1 to {} partitions, not {}",
                                                   spec.name, kMaxPartitions, spec.partitions));
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const absl::StatusOr<TopicSpec> existing = DescribeTopic(spec.name);
   if (existing.ok())
     return absl::AlreadyExistsError(fmt::format("topic {} exists already in {}", spec.name, path_));
@@ -112,7 +112,7 @@ absl::StatusOr<TopicSpec> RecordingDirectory::DescribeTopic(const std::string& n
 
 absl::Status RecordingDirectory::DeleteTopic(const std::string& name) {
   if (!IsLegalName(name)) return UnknownTopicError(name);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::error_code error;
   std::filesystem::remove_all(TopicPath(name), error);
   return error ? FileError(error.value(), "delete", TopicPath(name)) : absl::OkStatus();
@@ -152,7 +152,7 @@ absl::StatusOr<std::optional<int64_t>> RecordingDirectory::Committed(
     const std::string& group, const TopicPartition& partition) {
   const absl::StatusOr<std::string> path = GroupPath(group);
   if (!path.ok()) return path.status();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const absl::StatusOr<Offsets> offsets = ReadGroup(*path);
   if (!offsets.ok()) return offsets.status();
   const auto found = offsets->find(partition);
@@ -163,7 +163,7 @@ absl::StatusOr<std::optional<int64_t>> RecordingDirectory::Committed(
 absl::Status RecordingDirectory::Commit(const std::string& group, const GroupOffsets& offsets) {
   const absl::StatusOr<std::string> path = GroupPath(group);
   if (!path.ok()) return path.status();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   absl::StatusOr<Offsets> kept = ReadGroup(*path);
   if (!kept.ok()) return kept.status();
   for (const auto& [partition, offset] : offsets) (*kept)[partition] = offset.next;

@@ -11,10 +11,10 @@
 #include <absl/status/statusor.h>
 
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "schemas/mutex.h"
 #include "stream_ops/log/log.h"
 
 namespace eroica {
@@ -32,8 +32,7 @@ class RecordingDirectory {
 
   absl::StatusOr<std::optional<int64_t>> Committed(const std::string& group,
                                                    const TopicPartition& partition);
-  absl::Status Commit(const std::string& group,
-                      const GroupOffsets& offsets);
+  absl::Status Commit(const std::string& group, const GroupOffsets& offsets);
 
  private:
   using Offsets = std::map<TopicPartition, int64_t>;
@@ -43,7 +42,7 @@ class RecordingDirectory {
   absl::StatusOr<Offsets> ReadGroup(const std::string& path) const;
 
   const std::string path_;
-  std::mutex mutex_;  // one change of the files at a time
+  Mutex mutex_;  // one change of the files at a time
 };
 
 }  // namespace eroica

@@ -8,10 +8,10 @@
 #include <condition_variable>
 #include <filesystem>
 #include <list>
-#include <mutex>
 #include <optional>
 #include <utility>
 
+#include "schemas/mutex.h"
 #include "stream_ops/log/all_partitions_consumer.h"
 #include "stream_ops/log/partitioner.h"
 #include "stream_ops/recording/cut_end.h"
@@ -96,10 +96,11 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
   void WaitForRecords(const std::map<TopicPartition, int64_t>& positions,
                       std::chrono::steady_clock::time_point deadline) override {
     Waiter waiter{.positions = positions};
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     const auto place = waiters_.insert(waiters_.end(), &waiter);
     waiter.appended.wait_until(
-        lock, std::min(deadline, std::chrono::steady_clock::now() + options_.tail_interval),
+        lock.native(),
+        std::min(deadline, std::chrono::steady_clock::now() + options_.tail_interval),
         [&waiter] { return waiter.woken; });
     waiters_.erase(place);
   }
@@ -131,7 +132,7 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
   absl::Status Flush() {
     std::vector<PartitionWriter*> writers;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       for (const auto& [partition, writer] : writers_) writers.push_back(writer.get());
     }
     for (PartitionWriter* writer : writers) {
@@ -147,7 +148,7 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
 
   absl::Status Truncate(const TopicPartition& partition, int64_t end_offset) {
     if (options_.read_only) return ReadOnlyError();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (writers_.contains(partition)) {
       return absl::FailedPreconditionError(
           fmt::format("{}/{} is being written", partition.topic, partition.partition));
@@ -155,9 +156,9 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
     return TruncatePartition(directory_.PartitionPath(partition), end_offset);
   }
 
-  absl::Status DeleteTopic(const std::string& name) {
+  absl::Status DeleteTopic(const std::string& name) override {
     if (options_.read_only) return ReadOnlyError();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::erase_if(writers_, [&](const auto& entry) { return entry.first.topic == name; });
     partition_counts_.erase(name);
     folders_.erase(name);
@@ -165,7 +166,7 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
   }
 
   uint64_t torn_bytes() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     uint64_t bytes = 0;
     for (const auto& [partition, writer] : writers_)
       bytes += static_cast<uint64_t>(writer->torn_bytes());
@@ -175,7 +176,7 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
  private:
   // One for all readers of a topic.
   std::shared_ptr<TopicFolder> FolderOf(const TopicPartition& partition) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::shared_ptr<TopicFolder>& folder = folders_[partition.topic];
     if (folder == nullptr) {
       const std::filesystem::path path = directory_.PartitionPath(partition);
@@ -186,7 +187,7 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
 
   // Of others: this process' own wake the readers as they are made.
   void WatchAppends(const TopicPartition& partition) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!options_.watch_appends || writers_.contains(partition)) return;
     if (!watch_.has_value()) {
       watch_ = FolderWatch::Start();
@@ -204,7 +205,7 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
   };
 
   void Wake(const TopicPartition& partition) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (Waiter* waiter : waiters_) {
       if (!waiter->positions.contains(partition)) continue;
       waiter->woken = true;
@@ -213,7 +214,7 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
   }
 
   absl::StatusOr<TopicPartition> PartitionOf(const ProducerRecord& record) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     auto known = partition_counts_.find(record.topic);
     if (known == partition_counts_.end()) {
       const absl::StatusOr<int32_t> count = PartitionCount(record.topic);
@@ -229,7 +230,7 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
 
   // Opened at the first record for its partition, kept until the log is closed.
   absl::StatusOr<PartitionWriter*> WriterOf(const TopicPartition& partition) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     auto found = writers_.find(partition);
     if (found == writers_.end()) {
       const absl::StatusOr<TopicSpec> spec = directory_.DescribeTopic(partition.topic);
@@ -247,11 +248,11 @@ class RecordingLog::Store final : public PartitionSource, public LogAdmin {
 
   const RecordingOptions options_;
   RecordingDirectory directory_;
-  mutable std::mutex mutex_;  // guards all below
-  std::map<std::string, int32_t> partition_counts_;
-  std::map<TopicPartition, std::unique_ptr<PartitionWriter>> writers_;
-  std::map<std::string, std::shared_ptr<TopicFolder>> folders_;
-  std::list<Waiter*> waiters_;
+  mutable Mutex mutex_;
+  std::map<std::string, int32_t> partition_counts_ EROICA_GUARDED_BY(mutex_);
+  std::map<TopicPartition, std::unique_ptr<PartitionWriter>> writers_ EROICA_GUARDED_BY(mutex_);
+  std::map<std::string, std::shared_ptr<TopicFolder>> folders_ EROICA_GUARDED_BY(mutex_);
+  std::list<Waiter*> waiters_ EROICA_GUARDED_BY(mutex_);
   // Nothing before the first reader is at an end. Ends before all above: its thread uses them.
   std::optional<absl::StatusOr<std::unique_ptr<FolderWatch>>> watch_;
 };

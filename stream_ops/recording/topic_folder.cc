@@ -24,7 +24,7 @@ std::optional<std::chrono::nanoseconds> LastChangeOfFolder(const std::string& pa
 TopicFolder::TopicFolder(std::string path) : path_(std::move(path)) {}
 
 std::optional<std::chrono::nanoseconds> TopicFolder::LastChange() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto now = std::chrono::steady_clock::now();
   if (!looked_at_ || now - *looked_at_ >= kInterval) {
     looked_at_ = now;

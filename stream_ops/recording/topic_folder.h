@@ -5,9 +5,10 @@
 #pragma once
 
 #include <chrono>
-#include <mutex>
 #include <optional>
 #include <string>
+
+#include "schemas/mutex.h"
 
 namespace eroica {
 
@@ -27,10 +28,9 @@ class TopicFolder {
   static constexpr std::chrono::milliseconds kInterval{100};
 
   const std::string path_;
-  std::mutex mutex_;
-  std::optional<std::chrono::steady_clock::time_point>
-      looked_at_;  // guarded by mutex_, as the next
-  std::optional<std::chrono::nanoseconds> last_change_;
+  Mutex mutex_;
+  std::optional<std::chrono::steady_clock::time_point> looked_at_ EROICA_GUARDED_BY(mutex_);
+  std::optional<std::chrono::nanoseconds> last_change_ EROICA_GUARDED_BY(mutex_);
 };
 
 }  // namespace eroica

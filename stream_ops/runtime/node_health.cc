@@ -32,7 +32,7 @@ bool NodeHealth::Observe(const std::map<std::string, StageProbe>& probes, TimePo
     if (probe.records_unreadable > 0)
       counted.dead_letters[DropReason::kUnreadable] = probe.records_unreadable;
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   EROICA_CHECK(now >= snapshots_.back().at);
   constexpr int kSnapshotsOfPeriod = 60;  // however often somebody observes
   // The first one that stays is at the beginning of the period, or just before.
@@ -96,22 +96,22 @@ std::string NodeHealth::ForcedReason(const std::string& stage, const Counted& be
 }
 
 bool NodeHealth::healthy() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return reasons_.empty();
 }
 
 std::vector<std::string> NodeHealth::reasons() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return reasons_;
 }
 
 uint64_t NodeHealth::times_unhealthy() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return times_unhealthy_;
 }
 
 std::string NodeHealth::Summary() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!reasons_.empty()) return fmt::format("unhealthy: {}", fmt::join(reasons_, " "));
   return times_unhealthy_ == 0 ? "healthy"
                                : fmt::format("healthy, after it was unhealthy {} time{}",

@@ -12,10 +12,10 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "schemas/mutex.h"
 #include "stream_ops/runtime/stage_probe.h"
 
 namespace eroica {
@@ -63,10 +63,11 @@ class NodeHealth {
                            const Counted& now) const;
 
   const NodeHealthOptions options_;
-  mutable std::mutex mutex_;        // guards what follows
-  std::deque<Snapshot> snapshots_;  // of the latest period, and the last one before it
-  std::vector<std::string> reasons_;
-  uint64_t times_unhealthy_ = 0;
+  mutable Mutex mutex_;
+  std::deque<Snapshot> snapshots_
+      EROICA_GUARDED_BY(mutex_);  // of the latest period, and the last one before it
+  std::vector<std::string> reasons_ EROICA_GUARDED_BY(mutex_);
+  uint64_t times_unhealthy_ EROICA_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace eroica

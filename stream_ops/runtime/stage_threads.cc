@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "schemas/check.h"
+#include "schemas/mutex.h"
 #include "stream_ops/runtime/random_id.h"
 
 namespace eroica {
@@ -15,10 +16,10 @@ namespace {
 
 // Until then, or until a stop is asked for.
 void WaitFor(const std::stop_token& stop, std::chrono::milliseconds duration) {
-  std::mutex mutex;
-  std::unique_lock lock(mutex);
+  Mutex mutex;
+  MutexLock lock(mutex);
   std::condition_variable_any changed;
-  changed.wait_for(lock, stop, duration, [] { return false; });
+  changed.wait_for(lock.native(), stop, duration, [] { return false; });
 }
 
 }  // namespace
@@ -59,7 +60,7 @@ absl::Status StageThreads::Start() {
       StreamThreadOptions thread = ThreadOptions(stage, number, depth);
       size_t index = 0;
       {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         index = probes_.size();
         probes_.emplace_back(stage.name, StageProbe{});
       }
@@ -125,13 +126,13 @@ void StageThreads::Run(const Stage& stage, size_t index, StreamThreadOptions opt
 }
 
 void StageThreads::Publish(size_t index, const std::string& stage, const StageProbe& probe) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   probes_[index] = {stage, probe};
 }
 
 void StageThreads::Finish(const absl::Status& status) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     status_.Update(status);
   }
   stop_.request_stop();
@@ -151,7 +152,7 @@ void StageThreads::FinishThrown(const std::string& stage, const Thrown& thrown) 
 
 absl::Status StageThreads::Wait() {
   while (!stop_.stop_requested()) WaitFor(stop_.get_token(), std::chrono::hours(1));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return status_;
 }
 
@@ -160,13 +161,13 @@ void StageThreads::RequestStop() { stop_.request_stop(); }
 absl::Status StageThreads::Stop() {
   stop_.request_stop();
   threads_.clear();  // joins
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return status_;
 }
 
 std::map<std::string, StageProbe> StageThreads::Probes() const {
   std::map<std::string, StageProbe> probes;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [stage, probe] : probes_) probes[stage].Add(probe);
   return probes;
 }

@@ -9,13 +9,13 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "schemas/boundary_thread.h"
+#include "schemas/mutex.h"
 #include "stream_ops/runtime/stream_thread.h"
 
 namespace eroica {
@@ -69,9 +69,10 @@ class StageThreads {
   const StageThreadsOptions options_;
   std::map<std::string, std::shared_ptr<StageProgress>> progress_;  // of the stages that run here
 
-  mutable std::mutex mutex_;                                // guards probes_ and status_
-  std::vector<std::pair<std::string, StageProbe>> probes_;  // one a thread
-  absl::Status status_;
+  mutable Mutex mutex_;
+  std::vector<std::pair<std::string, StageProbe>> probes_
+      EROICA_GUARDED_BY(mutex_);  // one a thread
+  absl::Status status_ EROICA_GUARDED_BY(mutex_);
   std::stop_source stop_;
   std::vector<BoundaryThread> threads_;
 };

@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "schemas/check.h"
+#include "schemas/mutex.h"
 
 namespace eroica {
 
@@ -41,7 +41,7 @@ class RawServer {
 
   // What the next connections get once their request's head has come; then they are closed.
   void Answer(std::string bytes) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     answer_ = std::move(bytes);
   }
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
@@ -68,7 +68,7 @@ class RawServer {
     }
     std::string answer;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       answer = answer_;
     }
     for (size_t sent = 0; sent < answer.size();) {
@@ -81,7 +81,7 @@ class RawServer {
 
   const int socket_;
   uint16_t port_ = 0;
-  std::mutex mutex_;  // guards answer_
+  Mutex mutex_;
   std::string answer_;
   std::jthread thread_;  // ends first
 };
