@@ -61,11 +61,11 @@ class Mutator {
   size_t Below(size_t bound) { return bound == 0 ? 0 : random_() % bound; }
 
   Input ByTarget(Input input) {
-    constexpr size_t kBytesMax = 65'536;
-    const size_t size = std::min(input.size(), kBytesMax);
-    input.resize(kBytesMax);
-    input.resize(LLVMFuzzerCustomMutator(input.data(), size, kBytesMax,
-                                         static_cast<unsigned int>(random_())));
+    const size_t size = std::min(input.size(), room_.size());
+    std::copy_n(input.begin(), size, room_.begin());
+    const size_t bytes = LLVMFuzzerCustomMutator(room_.data(), size, room_.size(),
+                                                 static_cast<unsigned int>(random_()));
+    input.assign(room_.begin(), room_.begin() + static_cast<std::ptrdiff_t>(bytes));
     return input;
   }
 
@@ -103,6 +103,7 @@ class Mutator {
   }
 
   std::mt19937_64 random_;
+  Input room_ = Input(size_t{1} << 20);  // of the target's mutator
 };
 
 Input ReadFile(const std::filesystem::path& path) {

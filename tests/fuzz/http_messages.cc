@@ -140,7 +140,7 @@ std::string HttpMessages::Number() {
 }
 
 std::string HttpMessages::Changed(std::string text) {
-  constexpr size_t kBytesMax = 32'768;
+  constexpr size_t kBytesMax = size_t{1} << 20;
   for (size_t changes = 1 + Below(4); changes > 0; --changes) Change(&text);
   if (text.size() > kBytesMax) text.resize(kBytesMax);
   return text;
@@ -152,6 +152,13 @@ void HttpMessages::Change(std::string* text) {
   const size_t line = text->rfind('\n', at) + 1;  // 0 in the first
   const size_t line_bytes = std::min(text->find('\n', line), text->size() - 1) + 1 - line;
   const size_t length = std::min(text->size() - at, 1 + Below(16));
+  if (OneIn(400)) {  // a part of any size, whichever it is
+    const std::string part = line_bytes == 0 ? "x" : text->substr(line, line_bytes);
+    std::string parts;
+    for (size_t bytes = Below(600'000); parts.size() < bytes;) parts += part;
+    text->insert(line, parts);
+    return;
+  }
   switch (Below(11)) {
     case 0: (*text)[at] = static_cast<char>((*text)[at] ^ (1 << Below(8))); break;
     case 1: (*text)[at] = static_cast<char>(random_()); break;

@@ -2,6 +2,7 @@
 // it and as `eroica jobs` and `eroica top` read what nodes answer: nothing is thrown, and no answer
 // is larger than its limit.
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -53,7 +54,12 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static eroica::HostileServer server;
-  server.Answer({reinterpret_cast<const char*>(data), size});
+  // Connections that are closed keep their two ports for a minute: another server, another port.
+  constexpr uint64_t kInputsOfServer = 5'000;
+  static std::unique_ptr<eroica::HostileServer> server;
+  static uint64_t inputs = 0;
+  if (inputs++ % kInputsOfServer == 0) server = nullptr;
+  if (server == nullptr) server = std::make_unique<eroica::HostileServer>();
+  server->Answer({reinterpret_cast<const char*>(data), size});
   return 0;
 }
