@@ -157,7 +157,7 @@ with eroica.region("\\udcff"):
             self.assertEqual(run.status, 0, run.err)
             lines = run.err.splitlines()
             self.assertEqual(len(lines), 4, run.err)
-            for line, word in zip(lines, ("nbytes: str", "ranks: list", "peer: str", "'dance'")):
+            for line, word in zip(lines, ("nbytes: str", "peer: str", "ranks: list", "'dance'")):
                 self.assertIn(word, line)
             rows = run.events["operations"]
             found = [(row["operation"], row["bytes"], row["peer"], row["ended"]) for row in rows]

@@ -64,39 +64,56 @@ def function_of(name, wait=constants.WAIT_NONE):
     return number
 
 
-def last_of_this_thread(open_entries):
-    """Takes the newest entry that this thread has put onto the list; None where it has none. The
-    first member of an entry is its thread."""
+def opened_again(more, entry):
+    """The list of an object that is entered while it is open, with one entry more of this thread."""
+    more = [] if more is None else more
+    more.append((get_ident(), entry))
+    return more
+
+
+def closed(entered):
+    """Takes the newest entry of this thread off an object that was entered again: of the list, else
+    the object's first."""
     thread = get_ident()
-    for position in range(len(open_entries) - 1, -1, -1):
-        if open_entries[position][0] == thread:
-            return open_entries.pop(position)
-    return None
+    more = entered._more
+    for position in range(len(more) - 1, -1, -1):
+        if more[position][0] == thread:
+            return more.pop(position)[1]
+    entry, entered._open = entered._open, None
+    return entry
 
 
 class region:
     """`with eroica.region("augment"):` or `@eroica.region("augment")`: an interval of that name. One
     object can be entered again, and by several threads."""
 
-    __slots__ = ("name", "_open")
+    __slots__ = ("name", "_open", "_more")
 
     def __init__(self, name="(no name)", *surplus, **unknown):
         if surplus or unknown:
             life.say_surplus("region", surplus, unknown)
         self.name = name
-        self._open = []  # (thread, start)
+        self._open = None  # the start
+        self._more = None
 
     def __enter__(self):
         if life.on:
-            self._open.append((get_ident(), monotonic_ns()))
+            if self._open is None:
+                self._open = monotonic_ns()
+            else:
+                self._more = opened_again(self._more, monotonic_ns())
         return self
 
     def __exit__(self, *_):
-        if self._open:
+        start = self._open
+        if start is not None or self._more:
             try:
-                entry = last_of_this_thread(self._open)
-                if entry is not None and life.on:
-                    life.native.interval(entry[1], function_of(self.name))
+                if self._more:
+                    start = closed(self)
+                else:
+                    self._open = None
+                if start is not None and life.on:
+                    life.native.interval(start, function_of(self.name))
             except Exception:
                 life.say_exception("a region is not taken")
         return False

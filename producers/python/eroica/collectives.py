@@ -3,7 +3,6 @@
 import ctypes
 import hashlib
 import os
-from threading import get_ident
 from time import monotonic_ns
 
 from eroica import annotations, arguments, life
@@ -66,7 +65,7 @@ class collective:
     "recv" only. What is of a wrong type counts as not known.
     """
 
-    __slots__ = ("_operation", "_group", "_bytes", "_peer", "_ranks", "_open")
+    __slots__ = ("_operation", "_group", "_bytes", "_peer", "_ranks", "_open", "_more")
 
     def __init__(
         self,
@@ -85,45 +84,54 @@ class collective:
         self._bytes = nbytes
         self._peer = peer
         self._ranks = ranks
-        self._open = []  # (thread, start, ticket, name of the operation)
+        self._open = None  # (start, ticket, name of the operation)
+        self._more = None
 
     def __enter__(self):
         try:
             if life.on or life.begin():
-                self._open.append(self._launch())
+                if self._open is None:
+                    self._open = self._launch()
+                else:
+                    self._more = annotations.opened_again(self._more, self._launch())
         except Exception:
             life.say_exception("a collective is not taken")
         return self
 
     def _launch(self):
-        name = arguments.text_of(self._operation)
-        if name not in constants.OPERATIONS:
-            life.say(f"no operation of a collective: {name[:64]!a}; it is unknown", "operation")
-            name = "unknown"
-        group = arguments.text_of(self._group)
-        ranks = arguments.ranks_of(self._ranks)
-        if ranks is None and self._ranks is not None:
-            kind = arguments.type_name_of(self._ranks)
-            life.say(f"no list of a collective's ranks: {kind}; they are left out", "ranks")
-        nbytes = _known(self._bytes, "nbytes", arguments.MAX_BYTES, 0)
-        peer = -1
-        if self._peer is not None:
-            peer = _known(self._peer, "peer", arguments.MAX_RANKS - 1, -1)
+        name = self._operation
+        code = constants.OPERATIONS.get(name) if type(name) is str else None
+        if code is None:
+            text = arguments.text_of(name)[:64]
+            life.say(f"no operation of a collective: {text!a}; it is unknown", "operation")
+            name, code = "unknown", constants.OPERATIONS["unknown"]
+        nbytes = self._bytes
+        if type(nbytes) is not int or not 0 <= nbytes <= arguments.MAX_BYTES:
+            nbytes = _known(nbytes, "nbytes", arguments.MAX_BYTES, 0)
+        peer = self._peer
+        if peer is None:
+            peer = -1
+        elif type(peer) is not int or not 0 <= peer < arguments.MAX_RANKS:
+            peer = _known(peer, "peer", arguments.MAX_RANKS - 1, -1)
         ticket = life.native.collective_launched(
-            communicator_of(group, ranks),
-            constants.OPERATIONS[name] | constants.WAITS,
+            _communicator(self._group, self._ranks),
+            code | constants.WAITS,
             peer,
             constants.NO_SEQUENCE,
             nbytes,
         )
-        return get_ident(), monotonic_ns(), ticket, name
+        return monotonic_ns(), ticket, name
 
     def __exit__(self, kind=None, *_):
-        if self._open:
+        entry = self._open
+        if entry is not None or self._more:
             try:
-                entry = annotations.last_of_this_thread(self._open)
+                if self._more:
+                    entry = annotations.closed(self)
+                else:
+                    self._open = None
                 if entry is not None and life.on:
-                    _, start, ticket, name = entry
+                    start, ticket, name = entry
                     if kind is None:
                         life.native.collective_ended(ticket, start, function_of(name))
                     else:
@@ -133,10 +141,29 @@ class collective:
         return False
 
 
+def _communicator(group, ranks):
+    """As communicator_of, of whatever a script names."""
+    try:
+        if type(group) is str:
+            number = _communicators.get((group, tuple(ranks) if type(ranks) is list else ranks))
+            if number is not None:
+                return number
+    except Exception:
+        pass  # what cannot be looked up is no list of ranks
+    group = arguments.text_of(group)
+    known = arguments.ranks_of(ranks)
+    if known is None and ranks is not None:
+        kind = arguments.type_name_of(ranks)
+        life.say(f"no list of a collective's ranks: {kind}; they are left out", "ranks")
+    return communicator_of(group, known)
+
+
 def _known(value, what, most, otherwise):
     number = arguments.number_of(value, 0, most, None)
     if number is None:
         kind = arguments.type_name_of(value)
-        life.say(f"no number from 0 to {most} for a collective's {what}: {kind}; it is left out", what)
+        life.say(
+            f"no number from 0 to {most} for a collective's {what}: {kind}; it is left out", what
+        )
         return otherwise
     return number
