@@ -81,7 +81,6 @@ class DiagnoseProcessor final : public Processor {
   absl::Status Process(const ConsumerRecord& record) override;
   absl::Status Punctuate(PunctuationType type) override;
   int64_t RestartOffset(int64_t next) const override;
-  uint64_t held_bytes() const override { return bytes_; }
 
   const DiagnoseProbe& probe() const { return probe_; }
 

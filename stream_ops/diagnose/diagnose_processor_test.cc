@@ -168,6 +168,29 @@ TEST_F(DiagnoseProcessorTest, BeyondItsMemoryTheOldestWindowIsDiagnosedWithWhatI
   EXPECT_THAT(context_.findings.back().caveats, Not(Contains(HasSubstr("diagnosed early"))));
 }
 
+TEST_F(DiagnoseProcessorTest, WhatWaitsAsItCameIsDiagnosedAsAnythingElse) {
+  constexpr int64_t kWindows = 12;
+  uint64_t bytes = 0;
+  for (int64_t index = 0; index < kWindows; ++index) {
+    SendWindow(index, true);
+    bytes += encoder_.Encode(Window(index, true).batches()[0]).size();
+  }
+  const std::vector<Finding> expected = context_.findings;
+  InMemoryStore empty;
+  RecordingContext context(empty);
+  // What waits of three ranks has no room decoded, which takes four times its payload.
+  processor_ = DiagnoseProcessor({.memory = std::make_shared<MemoryPool>(bytes * 3 * 4 * 3 / 4)});
+  ASSERT_TRUE(processor_.Init(context).ok());
+  for (const auto [first, end] : {std::pair(0, 3), std::pair(3, 4)}) {
+    for (int64_t index = 0; index < kWindows; ++index) {
+      TrainingView job = Window(index, true);
+      for (int rank = first; rank < end; ++rank) Send(job.batches()[static_cast<size_t>(rank)]);
+    }
+  }
+  EXPECT_EQ(processor_.probe().windows_incomplete, 0u);
+  EXPECT_EQ(context.findings, expected);
+}
+
 TEST_F(DiagnoseProcessorTest, WithAJsonTopicEachVersionGoesThereToo) {
   SendWindow(2, true);
   EXPECT_THAT(context_.json_events, IsEmpty()) << "nobody has asked for it";

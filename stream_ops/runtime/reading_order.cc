@@ -71,6 +71,7 @@ class Planner {
 
   void MakeRoom() {
     const Entry keep = FurthestBehind(/*loaded=*/true);
+    if (keep == nullptr) return;  // nobody needs it
     while (bytes_ > Share(options_.unload_above) && Unload(FurthestAhead(keep))) {
     }
   }

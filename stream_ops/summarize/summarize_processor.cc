@@ -326,7 +326,13 @@ bool SummarizeProcessor::CloseWindows(Job& job, RankWindows& rank, RankWindows::
     emitter_.Emit(job.functions, job.communicators, job.world_size, closed_, rank, *context_);
     closed_any = true;
   }
+  // What was given back is kept for the next windows as long as there is room.
+  constexpr double kSpareBelow = 0.25;
   memory_.Set(held_bytes());
+  if (memory_.TakesMoreThan(kSpareBelow)) {
+    shared_.pool.DropSpare();
+    memory_.Set(held_bytes());
+  }
   const bool all_closed = shared_.sent_bytes < bytes_max;
   if (!closed_any) return all_closed;
   const ProducerIdentity& identity = rank.progress().identity;
