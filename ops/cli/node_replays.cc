@@ -64,6 +64,7 @@ NodeReplays::NodeReplays(const NodeConfig& config, std::string folder,
 NodeReplays::~NodeReplays() = default;
 
 void NodeReplays::ReadKept() {
+  const MutexLock lock(mutex_);
   std::error_code error;
   for (const auto& folder : fs::directory_iterator(folder_, error)) {
     absl::StatusOr<ReplayStatus> replay = ReadReplayOrder(folder.path().string());

@@ -20,7 +20,7 @@ TEST(EmitterThread, WhatALibraryThrowsSwitchesTheCollectionOffOnce) {
   parts.periodic = [](int64_t) { throw std::bad_alloc(); };
   parts.give_up = [&](const std::string& why) { reason.set_value(why); };
   EmitterThread thread(std::move(parts));
-  thread.Start();
+  ASSERT_TRUE(thread.Start().ok());
   std::future<std::string> said = reason.get_future();
   ASSERT_EQ(said.wait_for(std::chrono::minutes(1)), std::future_status::ready);
   EXPECT_EQ(said.get(), "an exception ended the emitter: std::bad_alloc: std::bad_alloc");
