@@ -181,7 +181,7 @@ TEST_F(DiagnoseProcessorTest, WhatWaitsAsItCameIsDiagnosedAsAnythingElse) {
   // What waits of three ranks has no room decoded, which takes four times its payload.
   processor_ = DiagnoseProcessor({.memory = std::make_shared<MemoryPool>(bytes * 3 * 4 * 3 / 4)});
   ASSERT_TRUE(processor_.Init(context).ok());
-  for (const auto [first, end] : {std::pair(0, 3), std::pair(3, 4)}) {
+  for (const auto& [first, end] : {std::pair(0, 3), std::pair(3, 4)}) {
     for (int64_t index = 0; index < kWindows; ++index) {
       TrainingView job = Window(index, true);
       for (int rank = first; rank < end; ++rank) Send(job.batches()[static_cast<size_t>(rank)]);

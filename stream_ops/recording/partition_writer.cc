@@ -49,7 +49,7 @@ absl::StatusOr<std::unique_ptr<PartitionWriter>> PartitionWriter::Open(
       new PartitionWriter(std::move(directory), options, *std::move(lock)));
   if (absl::Status status = writer->Recover(); !status.ok()) return status;
   {
-    const MutexLock lock(writer->mutex_);
+    const MutexLock held(writer->mutex_);
     if (absl::Status status = writer->DeleteOldSegments(); !status.ok()) return status;
   }
   return writer;
