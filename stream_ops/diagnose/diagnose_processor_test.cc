@@ -209,8 +209,7 @@ TEST_F(DiagnoseProcessorTest, WithAJsonTopicEachVersionGoesThereToo) {
   EXPECT_EQ(FindHeader(event.headers, kHeaderSchema), std::nullopt);
 }
 
-// Rank 3 leaves after the fourth step, and the others go on in another layout: their steps before
-// and after are not compared.
+// Rank 3 leaves after the fourth step: steps of the layouts before and after are not compared.
 TEST_F(DiagnoseProcessorTest, AWindowInWhichTheJobBecomesSmallerIsNotDiagnosed) {
   TrainingView job = Window(3, true);
   job.batches()[3].final = true;
