@@ -39,7 +39,7 @@ std::string ShareText(const std::vector<GapOfRank>& ranks) {
 
 }  // namespace
 
-std::string RankList(const std::vector<RankId>& ranks) {
+std::string RankNumbers(const std::vector<RankId>& ranks) {
   std::string list;
   for (size_t i = 0; i < std::min(ranks.size(), kMostInSentence); ++i)
     list += fmt::format("{}{}", i == 0 ? "" : ", ", ranks[i].value);
@@ -70,7 +70,7 @@ void Tell(const GapStory& story, Finding* finding) {
   finding->title = fmt::format(
       "The telemetry of {} rank{} has gaps: {} of the steps of rank{} {} are missing since window "
       "{}.",
-      count, plural, ShareText(story.ranks), plural, RankList(ranks), since);
+      count, plural, ShareText(story.ranks), plural, RankNumbers(ranks), since);
   finding->explanation = fmt::format(
       "The job ran these steps, since the other ranks tell of them (of theirs {} are missing). "
       "Whether {} slow in the missing steps cannot be judged, and a fault of {} may be seen late "

@@ -26,7 +26,7 @@ struct GapStory {
 };
 
 // "3, 9 and 21 more".
-std::string RankList(const std::vector<RankId>& ranks);
+std::string RankNumbers(const std::vector<RankId>& ranks);
 
 // Fills evidence, severity, confidence and all sentences.
 void Tell(const GapStory& story, Finding* finding);

@@ -50,7 +50,7 @@ std::map<CaptureKind, Stopped> StoppedOf(const CrossRankView& view) {
 void Describe(const Stopped& stopped, Finding* finding) {
   const StoppedCaptureText text = TextOf(stopped.gap);
   const std::string ranks =
-      fmt::format("rank{} {}", stopped.ranks.size() == 1 ? "" : "s", RankList(stopped.ranks));
+      fmt::format("rank{} {}", stopped.ranks.size() == 1 ? "" : "s", RankNumbers(stopped.ranks));
   finding->evidence = stopped.evidence;
   finding->severity =
       stopped.gap.capture == CaptureKind::kCollectives ? Severity::kMinor : Severity::kInfo;

@@ -13,7 +13,6 @@
 namespace eroica {
 namespace {
 
-using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
@@ -56,15 +55,15 @@ TEST(ListedJob, TheGravestFirstEachWithItsState) {
 
 TEST(ListedJob, AsJson) {
   const std::vector<ListedJob> jobs = Jobs();
-  const json night = json::parse(ToJson(jobs[1]));
+  const nlohmann::json night = nlohmann::json::parse(ToJson(jobs[1]));
   EXPECT_EQ(night.at("newest_window"), "steps-23");
   EXPECT_EQ(night.at("watermark"), "2023-11-14T22:13:20.000Z");
   EXPECT_EQ(night.at("open_findings").at("major"), 2);
   EXPECT_EQ(night.at("open_findings").at("critical"), 0) << "that one is resolved";
-  const json gone = json::parse(ToJson(jobs[0]));
+  const nlohmann::json gone = nlohmann::json::parse(ToJson(jobs[0]));
   EXPECT_TRUE(gone.at("newest_window").is_null());
   EXPECT_EQ(gone.at("world_size"), 4);
-  EXPECT_EQ(json::parse(ToJson(jobs[2])).at("newest_window"), "time-3");
+  EXPECT_EQ(nlohmann::json::parse(ToJson(jobs[2])).at("newest_window"), "time-3");
 }
 
 TEST(ListedJob, ATableCutsLongNamesAndShowsNoControlCharacter) {

@@ -8,7 +8,6 @@
 namespace eroica {
 namespace {
 
-using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -23,7 +22,7 @@ TEST(OptionText, SaysMeaningUnitDefaultAndBounds) {
   EXPECT_THAT(text, HasSubstr("default   " + ToToml(options[0]->get(NodeConfig())) + "\n"));
   EXPECT_THAT(text, HasSubstr("allowed   100 to 3600000\n"));
   EXPECT_THAT(text, HasSubstr("[runtime]\n"));
-  const json object = json::parse(OptionJson(*options[0]));
+  const nlohmann::json object = nlohmann::json::parse(OptionJson(*options[0]));
   EXPECT_EQ(object.at("key"), "runtime.idle_timeout_ms");
   EXPECT_EQ(object.at("unit"), "ms");
   EXPECT_EQ(object.at("min"), 100);
@@ -45,7 +44,7 @@ TEST(OptionText, ASectionIsAllItsKeys) {
 TEST(OptionText, EveryOptionIsExplainedWithinTheWidth) {
   for (const Option& option : NodeOptions()) {
     ASSERT_EQ(OptionsNamed(option.name).at(0), &option);
-    EXPECT_NE(json::parse(OptionJson(option)).at("meaning"), "") << option.name;
+    EXPECT_NE(nlohmann::json::parse(OptionJson(option)).at("meaning"), "") << option.name;
   }
 }
 
@@ -60,7 +59,7 @@ TEST(ConfigToJson, HasEveryKeyAndNoSecret) {
   config.kafka.properties = {{"sasl.password", "hunter2"}, {"sasl.password_file", "/path"}};
   const std::string text = ConfigToJson(config);
   EXPECT_THAT(text, Not(HasSubstr("hunter2")));
-  const json object = json::parse(text);
+  const nlohmann::json object = nlohmann::json::parse(text);
   EXPECT_EQ(object.at("kafka.properties").at("sasl.password"), "(secret)");
   EXPECT_EQ(object.at("kafka.properties").at("sasl.password_file"), "/path");
   EXPECT_THAT(object, SizeIs(NodeOptions().size()));

@@ -18,24 +18,22 @@
 namespace eroica {
 namespace {
 
-using nlohmann::json;
-
 const std::string kFolder = "tests/golden/live/";
 
-json Truth() {
+nlohmann::json Truth() {
   std::ifstream file(kFolder + "truth.json");
-  return json::parse(file);
+  return nlohmann::json::parse(file);
 }
 
 std::vector<std::string> Cases() {
   std::vector<std::string> cases;
-  const json truth = Truth();
+  const nlohmann::json truth = Truth();
   for (auto entry = truth.begin(); entry != truth.end(); ++entry) cases.push_back(entry.key());
   return cases;
 }
 
 // What a node finds in it, each finding in its last state.
-std::vector<json> FindingsIn(const std::string& name) {
+std::vector<nlohmann::json> FindingsIn(const std::string& name) {
   const ScratchDirectory scratch;
   const std::string recording = scratch.path() + "/recording";
   std::filesystem::copy(kFolder + name, recording, std::filesystem::copy_options::recursive);
@@ -43,14 +41,15 @@ std::vector<json> FindingsIn(const std::string& name) {
       {"node", "--recording", recording, "--drain", "--set", "summarize.out_of_orderness_ms=1000"});
   EXPECT_EQ(node.exit_code, kExitNothingFound) << node.err;
   std::istringstream lines(RunProgram({"findings", "--recording", recording, "--json"}).out);
-  std::vector<json> findings;
-  for (std::string line; std::getline(lines, line);) findings.push_back(json::parse(line));
+  std::vector<nlohmann::json> findings;
+  for (std::string line; std::getline(lines, line);)
+    findings.push_back(nlohmann::json::parse(line));
   return findings;
 }
 
-bool Names(const json& finding, const json& truth) {
+bool Names(const nlohmann::json& finding, const nlohmann::json& truth) {
   if (finding.at("culprits").size() != 1) return false;
-  const json& culprit = finding.at("culprits")[0];
+  const nlohmann::json& culprit = finding.at("culprits")[0];
   if (culprit.at("rank") != truth.at("rank")) return false;
   if (truth.contains("peer") && culprit.at("peer") != truth.at("peer")) return false;
   if (!truth.contains("function")) return true;
@@ -64,10 +63,10 @@ bool Names(const json& finding, const json& truth) {
 class LiveRecording : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(LiveRecording, TheRankThatWasMadeSlowIsNamedWithItsCauseAndNobodyElse) {
-  const json truth = Truth().at(GetParam());
-  const std::vector<json> findings = FindingsIn(GetParam());
+  const nlohmann::json truth = Truth().at(GetParam());
+  const std::vector<nlohmann::json> findings = FindingsIn(GetParam());
   size_t right = 0;
-  for (const json& finding : findings) {
+  for (const nlohmann::json& finding : findings) {
     const bool names = !truth.is_null() && Names(finding, truth);
     right += names ? 1 : 0;
     EXPECT_TRUE(names) << finding.at("title") << " (" << finding.at("function") << ")";

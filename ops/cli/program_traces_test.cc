@@ -15,7 +15,6 @@
 namespace eroica {
 namespace {
 
-using nlohmann::json;
 using ::testing::HasSubstr;
 
 const std::string kTraces = "../shared/traces/";
@@ -30,9 +29,10 @@ class ProgramTracesTest : public ::testing::Test {
 };
 
 // Without the time of processing, the only thing that may differ.
-json Diagnosed(const std::string& folder) {
-  json findings = DiagnosedLines(RunProgram({"diagnose", folder, "--json"}).out).at("findings");
-  for (json& finding : findings) {
+nlohmann::json Diagnosed(const std::string& folder) {
+  nlohmann::json findings =
+      DiagnosedLines(RunProgram({"diagnose", folder, "--json"}).out).at("findings");
+  for (nlohmann::json& finding : findings) {
     finding.erase("emitted_at");
     finding.erase("emitted_at_ns");
   }
@@ -40,7 +40,7 @@ json Diagnosed(const std::string& folder) {
 }
 
 // By import, node and findings, three runs of the program over one recording.
-json ThroughARecording(const std::string& folder) {
+nlohmann::json ThroughARecording(const std::string& folder) {
   const ScratchDirectory scratch;
   const std::string recording = scratch.path() + "/recording";
   EXPECT_EQ(RunProgram({"import", folder, "-o", recording}).exit_code, kExitNothingFound);
@@ -50,9 +50,9 @@ json ThroughARecording(const std::string& folder) {
   EXPECT_EQ(RunProgram({"findings", "--recording", recording, "--state", "--json"}).out,
             listed.out);
   std::istringstream lines(listed.out);
-  json findings = json::array();
+  nlohmann::json findings = nlohmann::json::array();
   for (std::string line; std::getline(lines, line);) {
-    findings.push_back(json::parse(line));
+    findings.push_back(nlohmann::json::parse(line));
     findings.back().erase("emitted_at");
     findings.back().erase("emitted_at_ns");
   }
@@ -76,7 +76,7 @@ TEST_F(ProgramTracesTest, AHealthyJobEndsWithNothingFound) {
 
 TEST_F(ProgramTracesTest, ARecordingOnTheWayMakesNoDifference) {
   for (const char* folder : {"dlrm-kineto-8rank", "torch-gloo/slow_compute_4r"}) {
-    const json direct = Diagnosed(kTraces + folder);
+    const nlohmann::json direct = Diagnosed(kTraces + folder);
     EXPECT_FALSE(direct.empty()) << folder;
     EXPECT_EQ(ThroughARecording(kTraces + folder), direct) << folder;
   }

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "schemas/codec.h"
+#include "schemas/test_encoder.h"
 #include "state_store/in_memory_store.h"
 #include "stream_ops/align/align_processor.h"
 #include "stream_ops/diagnose/diagnose_processor.h"
@@ -70,7 +70,7 @@ void AppendJob(MemoryLog& log) {
   std::ranges::stable_sort(batches, {}, [](const EventBatch& batch) {
     return batch.intervals.size() > 0 ? batch.intervals.start_ns.front() : 0;
   });
-  Encoder encoder;
+  TestEncoder encoder;
   std::vector<ProducerRecord> records;
   for (const EventBatch& batch : batches) {
     const Bytes bytes = encoder.Encode(batch);
