@@ -96,7 +96,7 @@ endfunction()
 # eroica_test(NAME SOURCES ... DEPS ... [LABEL unit|golden|integration|fuzz] [NIGHTLY pattern] [ALONE])
 # A program of unit tests is one ctest entry; of the other labels, and with ALONE (each test wants a
 # process of its own), every TEST is one. Those that fit NIGHTLY, a filter of googletest, have that
-# label, too: only ops/test.sh --all runs them.
+# label: only ops/test.sh --all runs them.
 # RESOURCE keeps tests that share something from running at once.
 function(eroica_test name)
   cmake_parse_arguments(ARG "ALONE" "LABEL;RESOURCE;TIMEOUT;NIGHTLY" "SOURCES;DEPS" ${ARGN})
@@ -128,7 +128,7 @@ function(eroica_test name)
     set(discover DISCOVERY_TIMEOUT 60 WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}" PROPERTIES ${properties})
     if(ARG_NIGHTLY)
       gtest_discover_tests(${name} TEST_FILTER "${ARG_NIGHTLY}" TEST_LIST ${name}_nightly ${discover}
-        LABELS "${ARG_LABEL}\\;nightly")
+        LABELS nightly)
       gtest_discover_tests(${name} TEST_FILTER "-${ARG_NIGHTLY}" ${discover} LABELS ${ARG_LABEL})
     else()
       gtest_discover_tests(${name} ${discover} LABELS ${ARG_LABEL})

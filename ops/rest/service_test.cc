@@ -225,7 +225,8 @@ TEST_F(RestServiceTest, HealthAndReadiness) {
 TEST_F(RestServiceTest, TheStatusSaysWhatTransactionsHoldBack) {
   StageProbe& diagnose = job_.node.stages["diagnose"];
   const auto stage = [this] {
-    for (const Json& found : Get("/v1/status")["stages"])
+    const Json status = Get("/v1/status");
+    for (const Json& found : status["stages"])
       if (found["stage"] == "diagnose") return found;
     return Json();
   };

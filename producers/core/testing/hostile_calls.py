@@ -24,6 +24,11 @@ class Connection(ctypes.Structure):
                 ("channels", U8), ("communicator", U16)]
 
 
+# A function of the caller that the core calls; the first one is a null pointer.
+LOOK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+LOOKS = [LOOK(), LOOK(lambda _: None)]
+
+
 class Statistics(ctypes.Structure):
     _fields_ = [(name, U64) for name in ("taken", "sent", "lost", "batches", "bytes", "cpu_ns", "memory")]
 
@@ -85,6 +90,7 @@ CALLS = {
     "optimizer_step": (I64,),
     "core_statistics": (Statistics,),
     "detach": None,
+    "watch": None,
 }
 
 
@@ -110,6 +116,13 @@ def communicators(call):
         call(size + 99, b"with members", None, size, members(size))
 
 
+def watches(call):
+    call.argtypes = [LOOK, ctypes.c_void_p]
+    for look, context in itertools.product(LOOKS, (None, 1)):
+        for _ in range(10):  # more than the core has room for
+            call(look, context)
+
+
 def call_all(library):
     """Each call often, in an order of chance."""
     jobs = []
@@ -124,3 +137,4 @@ def call_all(library):
     for call, arguments in jobs:
         call(*arguments)
     communicators(library["eroica_communicator"])
+    watches(library["eroica_watch"])
