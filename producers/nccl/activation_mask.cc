@@ -8,6 +8,9 @@ namespace {
 
 std::atomic_ref<int> MaskAt(int* address) { return std::atomic_ref<int>(*address); }
 
+// Of a count of changes that goes up when one begins and when it ends.
+bool IsChanging(uint32_t changes) { return changes % 2 != 0; }
+
 // The library that holds the address stays loaded from here on; false: it lies in none.
 bool PinLibraryOf(const void* address) {
   Dl_info library{};
@@ -23,17 +26,21 @@ bool PinLibraryOf(const void* address) {
 }  // namespace
 
 bool ActivationMask::Write(int wanted, bool whatever_is_there) {
-  if (changing_.exchange(true, std::memory_order_acquire)) return false;
+  uint32_t changes = changes_.load(std::memory_order_relaxed);
+  if (IsChanging(changes) ||
+      !changes_.compare_exchange_strong(changes, changes + 1, std::memory_order_acquire,
+                                        std::memory_order_relaxed))
+    return false;
   const std::atomic_ref<int> active = MaskAt(address_.load(std::memory_order_relaxed));
   int known = written_.load(std::memory_order_relaxed);
   if (whatever_is_there) {
     active.store(wanted, std::memory_order_release);
-    written_.store(wanted, std::memory_order_relaxed);
+    written_.store(wanted, std::memory_order_release);
   } else if (active.compare_exchange_strong(known, wanted, std::memory_order_release,
                                             std::memory_order_relaxed)) {
-    written_.store(wanted, std::memory_order_relaxed);
+    written_.store(wanted, std::memory_order_release);
   }
-  changing_.store(false, std::memory_order_release);
+  changes_.store(changes + 2, std::memory_order_release);
   return true;
 }
 
@@ -49,13 +56,13 @@ int ActivationMask::Follow(int wanted) {
 
 std::optional<int> ActivationMask::FromOutside() const {
   const std::atomic_ref<int> active = MaskAt(address_.load(std::memory_order_relaxed));
+  const uint32_t changes = changes_.load(std::memory_order_acquire);
   const int written = written_.load(std::memory_order_acquire);
   const int now = active.load(std::memory_order_acquire);
-  if (now == written) return std::nullopt;
   // While the plugin changes it, the two differ as well.
-  const bool changes = changing_.load(std::memory_order_acquire) ||
-                       written_.load(std::memory_order_acquire) != written;
-  return changes ? std::nullopt : std::optional<int>(now);
+  const bool is_changed =
+      IsChanging(changes) || changes_.load(std::memory_order_acquire) != changes;
+  return now == written || is_changed ? std::nullopt : std::optional<int>(now);
 }
 
 ActivationMask* ActivationMasks::Join(int* address, int wanted) {

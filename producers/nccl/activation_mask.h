@@ -38,8 +38,8 @@ class ActivationMask {
   std::atomic<int*> address_{nullptr};
   std::atomic<bool> pinned_{false};        // the address is in a library that stays
   std::atomic<int32_t> communicators_{0};  // that are open
-  std::atomic<bool> changing_{false};      // by one thread, which holds it for a few instructions
-  std::atomic<int> written_{0};            // by the plugin, last
+  std::atomic<uint32_t> changes_{0};  // goes up when one begins and when it ends: odd meanwhile
+  std::atomic<int> written_{0};       // by the plugin, last
 };
 
 // One mask for each NCCL in the process: mostly one.
