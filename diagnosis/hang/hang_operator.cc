@@ -152,7 +152,7 @@ void AddPlace(const HangView& view, Finding* finding) {
   finding->first_step = finding->last_step = step;
 }
 
-// A culprit of which nobody knows what it has launched may have launched what the others wait in.
+// A culprit whose collectives are not captured may have launched what the others wait in.
 void DoubtUncaptured(const WaitGraph& graph, const HangClaim& claim, Finding* finding) {
   constexpr double kUndecided = 0.5;
   std::vector<RankId> unknown;
