@@ -115,15 +115,16 @@ absl::StatusOr<std::map<TopicPartition, PartitionProgress>> StreamThread::Measur
     progress.state = state.read;
     progress.time_ms = state.time_ms;
     // Of what is read again, the part that nobody has processed yet counts.
-    progress.at_end = end != known_ends_.end() && (unloaded || !state.IsRereading()) &&
-                      std::max(*position, state.reread_until) >= end->second;
+    const bool all_read =
+        end != known_ends_.end() && std::max(*position, state.reread_until) >= end->second;
+    progress.at_end = all_read && (unloaded || !state.IsRereading());
     progress.held_bytes = unloaded ? state.unloaded_bytes : state.task->held_bytes();
     progress.reread_records = unloaded ? 0 : state.task->reread_records();
     progress.owes = !unloaded && state.reread_until > 0 &&
                     next - state.loaded_from < 3 * (state.reread_until - state.loaded_from);
     const bool silent =
         *upstream && !state.idle_told && now - state.active_at >= *options_.idle_timeout;
-    progress.idle_due = silent && (unloaded || progress.at_end || state.IsRereading());
+    progress.idle_due = silent && all_read;
   }
   return all;
 }

@@ -95,6 +95,28 @@ TEST_F(StreamThreadReadingTest, AnUnloadedTaskHearsOfSilenceWithAllThatItHad) {
   EXPECT_EQ(thread.probe().tasks_waiting, 0u);
 }
 
+// Nothing of it was processed for long, but the log has more: that is no silence to wait for.
+TEST_F(StreamThreadReadingTest, WhatWaitedForItsTurnLetsGoAgainWhileItIsRead) {
+  for (int i = 0; i < 6; ++i) Send(0, 9'000 + i, "a:1:1");
+  StreamThread thread(log_, store_, stage_, options_);
+  StepFor(thread, milliseconds(1'000));
+  for (int i = 0; i < 60; ++i) Send(1, 1'000 + i, "b:1:1");
+  StepFor(thread, milliseconds(300));
+  others_.Set(900);
+  StepFor(thread, milliseconds(300));
+  EXPECT_EQ(thread.probe().unloads, 1u);
+  Send(0, 9'100, "a:1:1");
+  StepFor(thread, *options_.idle_timeout + milliseconds(500));
+  others_.Set(0);
+  StepFor(thread, milliseconds(200));
+  others_.Set(900);
+  StepFor(thread, milliseconds(200));
+  EXPECT_EQ(thread.probe().unloads, 2u);
+  others_.Set(0);
+  StepFor(thread, milliseconds(15'000));
+  EXPECT_THAT(SortedValues(log_, "eroica.patterns"), ElementsAre("a:1:7", "b:1:60"));
+}
+
 // The stages behind must not take its silence for the end.
 TEST_F(StreamThreadReadingTest, WhatIsUnloadedIsNotProcessedForTheGroup) {
   Send(0, 1'000, "a:1:5");
