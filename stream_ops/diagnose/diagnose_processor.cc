@@ -196,39 +196,39 @@ absl::Status DiagnoseProcessor::Add(PatternBatch batch, const ConsumerRecord& re
   if (packs) batch = OutlineOf(batch);
   const JobWindows::Added added = windows.Add(std::move(batch), record.offset, record.timestamp_ms);
   const bool waits_packed = packs && added == JobWindows::Added::kAdded;
-  if (waits_packed) (*job)->packed[window][rank] = record.value;
+  uint64_t bytes = record.value.size() * kBytesOfPayloadByte;
+  if (waits_packed) {
+    const PackedPayload& packed = (*job)->packed[window].batches[rank] =
+        Pack(record.value, &(*job)->first_batch);
+    bytes = packed.bytes.size() + sizeof(packed) + sizeof(PatternBatch);
+  }
   Count(id, record.offset, added);
   if (added == JobWindows::Added::kClosed) context_->CountUnused(DropReason::kLate, events);
   if (added == JobWindows::Added::kDuplicate) context_->CountUnused(DropReason::kDuplicate, events);
   CloseComplete(id, **job);
-  KeepWithinMemory(**job, window,
-                   waits_packed ? record.value.size() + sizeof(PatternBatch)
-                                : record.value.size() * kBytesOfPayloadByte);
+  KeepWithinMemory(**job, window, bytes);
   return absl::OkStatus();
 }
 
-PatternBatch DiagnoseProcessor::OutlineOf(const PatternBatch& batch) {
-  PatternBatch outline;
-  outline.job = batch.job;
-  outline.rank = batch.rank;
-  outline.world_size = batch.world_size;
-  outline.pid = batch.pid;
-  outline.window = batch.window;
-  outline.final = batch.final;
-  outline.communicators = batch.communicators;
-  return outline;
+PackedPayload DiagnoseProcessor::Pack(const std::string& payload, std::string* first) {
+  if (first->empty()) *first = payload;
+  return packer_.Pack(payload, *first);
 }
 
-void DiagnoseProcessor::Unpack(WindowId id, std::map<RankId, std::string> packed,
-                               JobWindow* window) {
-  for (const auto& [rank, payload] : packed) {
-    PatternBatch& batch = window->batches.at(rank);
-    if (decoder_.Decode(std::as_bytes(std::span(payload)), &batch) != DropReason::kNone) {
-      window->batches.erase(rank);  // it decoded as it came: to the window the rank is missing
+// It decoded as it came. Where there is no memory to do so again, the place is missing in the
+// window.
+template <typename Key, typename T>
+void DiagnoseProcessor::Unpack(WindowId id, const std::map<Key, PackedPayload>& packed,
+                               std::string_view first, std::map<Key, T>* outlines) {
+  for (const auto& [key, payload] : packed) {
+    T& whole = outlines->at(key);
+    const std::string_view bytes = packer_.Unpack(payload, first);
+    if (decoder_.Decode(std::as_bytes(std::span(bytes)), &whole) != DropReason::kNone) {
+      outlines->erase(key);
       continue;
     }
-    BoundTimes(&batch);
-    batch.window.index = id.second;
+    BoundTimes(&whole);
+    whole.window.index = id.second;
   }
 }
 
@@ -244,12 +244,21 @@ absl::Status DiagnoseProcessor::Add(CollectiveSummary summary, const ConsumerRec
   }
   const WindowId window{summary.window.kind, summary.window.index};
   const uint64_t operations = summary.operations;
+  const CommId communicator = summary.communicator;
+  const bool packs = Packs();
+  if (packs) summary = OutlineOf(summary);
   const JobWindows::Added added =
       windows.Add(std::move(summary), record.offset, record.timestamp_ms);
+  uint64_t bytes = record.value.size() * kBytesOfPayloadByte;
+  if (packs && added == JobWindows::Added::kAdded) {
+    const PackedPayload& packed = (*job)->packed[window].summaries[communicator] =
+        Pack(record.value, &(*job)->first_summary);
+    bytes = packed.bytes.size() + sizeof(packed) + sizeof(CollectiveSummary);
+  }
   Count(id, record.offset, added);
   if (added == JobWindows::Added::kClosed) context_->CountUnused(DropReason::kLate, operations);
   CloseComplete(id, **job);
-  KeepWithinMemory(**job, window, record.value.size() * kBytesOfPayloadByte);
+  KeepWithinMemory(**job, window, bytes);
   return absl::OkStatus();
 }
 
@@ -362,8 +371,10 @@ void DiagnoseProcessor::Diagnose(const JobId& id, DiagnosedJob& job, WindowId wi
                                  WindowEnd end) {
   if (job.windows.BeginsRun(window_id)) ForgetRunBefore(id, job, context_->changes());
   JobWindow window = job.windows.Close(window_id);
-  if (auto packed = job.packed.extract(window_id))
-    Unpack(window_id, std::move(packed.mapped()), &window);
+  if (const auto packed = job.packed.extract(window_id)) {
+    Unpack(window_id, packed.mapped().batches, job.first_batch, &window.batches);
+    Unpack(window_id, packed.mapped().summaries, job.first_summary, &window.summaries);
+  }
   if (const auto held = job.window_bytes.extract(window_id)) {
     job.bytes -= held.mapped();
     bytes_ -= held.mapped();

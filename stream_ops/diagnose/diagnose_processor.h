@@ -96,12 +96,15 @@ class DiagnoseProcessor final : public Processor {
   void DiagnoseOldest(const JobId& id, DiagnosedJob& job, WindowEnd end);
   // After what takes so many bytes was added to this window.
   void KeepWithinMemory(DiagnosedJob& job, WindowId window, uint64_t bytes);
-  // Where much waits, a batch waits as it came, which takes a quarter: of it stays what is asked
-  // of open windows.
+  // Where much waits, batches and summaries wait packed, which takes a tenth: beside them stays
+  // what is asked of open windows.
   bool Packs() const { return memory_.TakesMoreThan(kPackedAbove); }
-  static PatternBatch OutlineOf(const PatternBatch& batch);
-  // Puts what waited as it came into its window.
-  void Unpack(WindowId id, std::map<RankId, std::string> packed, JobWindow* window);
+  // first: of the job's payloads of this kind that was packed; set where there is none.
+  PackedPayload Pack(const std::string& payload, std::string* first);
+  // Puts what waited packed in place of its outlines.
+  template <typename Key, typename T>
+  void Unpack(WindowId id, const std::map<Key, PackedPayload>& packed, std::string_view first,
+              std::map<Key, T>* outlines);
   // What follows from a run that has begun since this one was the newest.
   absl::Status HearOfRuns(const JobId& id, DiagnosedJob& job, uint64_t newest_before);
   // Counts it, and hears of the job.
@@ -130,6 +133,7 @@ class DiagnoseProcessor final : public Processor {
   HangOperator hang_operator_;
   ProcessorContext* context_ = nullptr;
   Decoder decoder_;
+  PayloadPacker packer_;
   Encoder encoder_;
   std::map<JobId, std::unique_ptr<DiagnosedJob>> jobs_;
   JobAges ages_;

@@ -168,7 +168,7 @@ TEST_F(DiagnoseProcessorTest, BeyondItsMemoryTheOldestWindowIsDiagnosedWithWhatI
   EXPECT_THAT(context_.findings.back().caveats, Not(Contains(HasSubstr("diagnosed early"))));
 }
 
-TEST_F(DiagnoseProcessorTest, WhatWaitsAsItCameIsDiagnosedAsAnythingElse) {
+TEST_F(DiagnoseProcessorTest, WhatWaitsPackedIsDiagnosedAsAnythingElse) {
   constexpr int64_t kWindows = 12;
   uint64_t bytes = 0;
   for (int64_t index = 0; index < kWindows; ++index) {
@@ -178,13 +178,13 @@ TEST_F(DiagnoseProcessorTest, WhatWaitsAsItCameIsDiagnosedAsAnythingElse) {
   const std::vector<Finding> expected = context_.findings;
   InMemoryStore empty;
   RecordingContext context(empty);
-  // What waits of three ranks has no room decoded, which takes four times its payload.
-  processor_ = DiagnoseProcessor({.memory = std::make_shared<MemoryPool>(bytes * 3 * 4 * 3 / 4)});
+  // What waits has no room decoded (four times its payload), nor as it came.
+  bytes = bytes * 3 * 4 / 5 + kWindows * 3 * (sizeof(PatternBatch) + sizeof(PackedPayload));
+  processor_ = DiagnoseProcessor({.memory = std::make_shared<MemoryPool>(bytes)});
   ASSERT_TRUE(processor_.Init(context).ok());
-  for (const auto& [first, end] : {std::pair(0, 3), std::pair(3, 4)}) {
+  for (const auto& [first, end] : {std::pair(0u, 3u), std::pair(3u, 4u)}) {
     for (int64_t index = 0; index < kWindows; ++index) {
-      TrainingView job = Window(index, true);
-      for (int rank = first; rank < end; ++rank) Send(job.batches()[static_cast<size_t>(rank)]);
+      for (auto rank = first; rank < end; ++rank) Send(Window(index, true).batches()[rank]);
     }
   }
   EXPECT_EQ(processor_.probe().windows_incomplete, 0u);

@@ -16,14 +16,23 @@
 #include "state_store/state_store.h"
 #include "stream_ops/diagnose/job_history.h"
 #include "stream_ops/diagnose/job_windows.h"
+#include "stream_ops/diagnose/payload_packer.h"
 #include "stream_ops/processor.h"
 
 namespace eroica {
 
+// What waits packed for a window (DiagnoseProcessor::Packs).
+struct PackedWindow {
+  std::map<RankId, PackedPayload> batches;
+  std::map<CommId, PackedPayload> summaries;
+};
+
 struct DiagnosedJob {
   JobWindows windows;
-  // Of the batches of open windows that wait as they came (DiagnoseProcessor::Pack).
-  std::map<WindowId, std::map<RankId, std::string>> packed;
+  std::map<WindowId, PackedWindow> packed;  // of open windows
+  // The first ones that were packed: the dictionaries of all that wait packed.
+  std::string first_batch;
+  std::string first_summary;
   std::map<WindowId, uint64_t> window_bytes;  // of open windows, about
   uint64_t bytes = 0;                         // of all of them
   FindingLifecycle lifecycle;

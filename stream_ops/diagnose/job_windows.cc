@@ -4,6 +4,27 @@
 
 namespace eroica {
 
+PatternBatch OutlineOf(const PatternBatch& batch) {
+  PatternBatch outline;
+  outline.job = batch.job;
+  outline.rank = batch.rank;
+  outline.world_size = batch.world_size;
+  outline.pid = batch.pid;
+  outline.window = batch.window;
+  outline.final = batch.final;
+  outline.communicators = batch.communicators;
+  return outline;
+}
+
+CollectiveSummary OutlineOf(const CollectiveSummary& summary) {
+  CollectiveSummary outline;
+  outline.job = summary.job;
+  outline.communicator = summary.communicator;
+  outline.world_size = summary.world_size;
+  outline.window = summary.window;
+  return outline;
+}
+
 void JobWindows::RestoreClosed(WindowId last_closed) {
   last_closed_[last_closed.first] = last_closed.second;
   if (last_closed.first == WindowKind::kSteps) runs_.Close(last_closed.second);

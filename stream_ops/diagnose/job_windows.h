@@ -27,6 +27,11 @@ struct JobWindow {
   uint32_t summaries_world_size = 0;  // the largest that a summary names, where no rank does
 };
 
+// What JobWindows asks of a batch or a summary: the rest may wait elsewhere until its window
+// closes.
+PatternBatch OutlineOf(const PatternBatch& batch);
+CollectiveSummary OutlineOf(const CollectiveSummary& summary);
+
 // Of one job. One thread; knows no clock: who calls decides when to stop waiting.
 class JobWindows {
  public:
