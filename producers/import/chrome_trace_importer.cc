@@ -402,9 +402,9 @@ void ChromeTraceImporter::RefuseSeveralRanks() {
     if (!lane.device && (runs_steps || lane.enqueues)) processes.insert(lane.pid);
   }
   if (processes.size() < 2) return;
-  constexpr size_t kNamed = 8;
+  constexpr ptrdiff_t kNamed = 8;
   const std::vector<std::string> named(
-      processes.begin(), std::next(processes.begin(), std::min(kNamed, processes.size())));
+      processes.begin(), std::next(processes.begin(), std::min(kNamed, std::ssize(processes))));
   report_.refused = true;
   report_.counts.skipped.Add(DropReason::kConflictingRank,
                              std::exchange(report_.counts.imported, 0));
