@@ -76,7 +76,8 @@ def findings_of(build, recording):
     findings = {}
     for line in lines.splitlines():
         finding = json.loads(line)
-        finding.pop("emitted_at_ns", None)
+        for stamp in ("emitted_at_ns", "emitted_at"):
+            finding.pop(stamp, None)
         findings[finding["id"]] = finding
     return findings
 
@@ -124,7 +125,7 @@ def main():
     parser.add_argument("--recording", type=pathlib.Path, help="of a job, instead of a new one")
     parser.add_argument("--ranks", type=int, default=4096)
     parser.add_argument("--steps", type=int, default=32)
-    parser.add_argument("--micro-batches", type=int, default=9)
+    parser.add_argument("--micro-batches", type=int, default=10)
     parser.add_argument("--memory-mib", type=int, default=1024)
     parser.add_argument("--set", action="append", default=[], help="an option of the node")
     parser.add_argument("--folder", type=pathlib.Path, help="where all of it stays")
