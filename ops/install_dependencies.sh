@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Installs what Eroica needs from Debian 12. This is the one list of packages. Where all are there it does nothing and touches no network.
 #   ops/install_dependencies.sh               to build and run eroica and its demo
-#   ops/install_dependencies.sh --tests       and to run every test (a real Kafka broker: Java and Maven; its certificates; subscribers; Debian packages, manifests; ccache, mold)
+#   ops/install_dependencies.sh --tests       and to run every test (a real Kafka broker: Java and Maven; its certificates; subscribers; Debian packages, manifests; mold)
 #   ops/install_dependencies.sh --developer   and to work on it (clang, clang-tidy, clang-format)
 set -euo pipefail
 
 packages=(
   # Build tools.
   ca-certificates
+  ccache
   cmake
   flatbuffers-compiler
   g++
@@ -40,7 +41,6 @@ packages=(
   zlib1g-dev
 )
 test_packages=(
-  ccache
   chromium
   debootstrap
   dpkg-dev

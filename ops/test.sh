@@ -20,7 +20,7 @@ run_tests() {  # PRESET [option of ctest...]
   EROICA_TEST_BROKER=$(ops/kafka.sh start --free-port "$broker")
   export EROICA_TEST_BROKER
   # Many tests wait for brokers, clocks and each other.
-  GTEST_OUTPUT="xml:$PWD/$results/" ctest --preset "$preset" --parallel "$(($(nproc) + 1))" \
+  GTEST_OUTPUT="xml:$PWD/$results/" ctest --preset "$preset" --parallel "$(($(nproc) * 2))" \
     --output-junit "$PWD/$results/ctest.junit" "$@" || status=$?
   python3 tests/test_report.py "$results/ctest.junit" "$results" || true
   ops/kafka.sh stop "$broker" >/dev/null 2>&1 || true
