@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "schemas/check.h"
+#include "schemas/testing/throwing_log.h"
 #include "state_store/key_schema.h"
 #include "state_store/testing/opened_store.h"
 #include "state_store/testing/small_disk.h"
@@ -437,6 +438,26 @@ TEST_F(RocksDbStoreTest, GoesOnByItselfOnceAFullDiskHasRoom) {
 
 TEST_F(RocksDbStoreTest, ALimitOnFileSizesIsSaidAndLosesNothing) {
   EXPECT_EXIT(std::_Exit(FillTheDisk(SmallFiles(), folder_)), ::testing::ExitedWithCode(0), "");
+}
+
+// 0: the store answers as ever, though the log throws at every line of RocksDB's.
+int FillTheDiskBesideAThrowingLog(const Disk& disk, const std::string& folder) {
+  if (!disk.make(folder)) return kNotPermitted;
+  const ThrowingLog log("rocksdb=");
+  auto store = OpenOrDie(OptionsFor(folder + "/store"));
+  uint64_t n = 0;
+  if (!absl::IsResourceExhausted(WriteBatches(*store, &n))) return 1;
+  if (BatchIn(*store) != n - 1) return 2;
+  store.reset();
+  std::fprintf(stderr, "threw %d times\n", log.thrown());
+  return log.thrown() > 0 ? 0 : 3;
+}
+
+// RocksDB logs on threads of its own, which catch nothing.
+// Throws at state_store/rocksdb_store.cc: RocksDB's log
+TEST_F(RocksDbStoreTest, ALogThatThrowsEndsNoThreadOfRocksDbs) {
+  EXPECT_EXIT(std::_Exit(FillTheDiskBesideAThrowingLog(SmallFiles(), folder_)),
+              ::testing::ExitedWithCode(0), "threw [1-9]");
 }
 
 TEST_F(RocksDbStoreTest, ItsFolderAndFilesAreItsOwnersAlone) {
