@@ -7,6 +7,8 @@
 
 #include <chrono>
 #include <memory>
+#include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,7 @@ namespace eroica {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr int16_t kFetch = 1;  // of Kafka's protocol
@@ -98,6 +101,32 @@ TEST_F(KafkaFetchErrors, WhatCanBeReadAtTheSecondLookIsNotSkipped) {
   EXPECT_TRUE(read.status.ok()) << read.status;
   EXPECT_THAT(read.values, ElementsAre("a", "b", "c"));
   EXPECT_THAT(read.damaged, IsEmpty());
+}
+
+class ThrowingListener : public RebalanceListener {
+ public:
+  std::optional<int64_t> OnPartitionAssigned(const TopicPartition&) override {
+    throw std::bad_alloc();
+  }
+  void OnPartitionRevoked(const TopicPartition&, bool) override { throw std::bad_alloc(); }
+};
+
+// librdkafka, which is C, waits for an answer to a rebalance, whatever happens on our side.
+// Throws at stream_ops/kafka/kafka_client.cc: rebalances
+TEST_F(KafkaFetchErrors, ARebalanceThatThrowsEndsTheConsumerAndNotTheProcess) {
+  ThrowingListener listener;
+  auto consumer = *log_->NewConsumer({.group_id = "group"});
+  ASSERT_TRUE(consumer->Subscribe({kEvents}, &listener).ok());
+  absl::Status status;
+  std::vector<ConsumerRecord> records;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (status.ok() && std::chrono::steady_clock::now() < deadline)
+    status = consumer->Poll(std::chrono::milliseconds(100), 10, &records);
+  EXPECT_TRUE(absl::IsInternal(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("std::bad_alloc"));
+  EXPECT_THAT(records, IsEmpty()) << "nothing is assigned";
+  consumer.reset();  // leaves the group: librdkafka got its answer
+  EXPECT_THAT(ReadAll().values, ElementsAre("a", "b", "c"));
 }
 
 TEST_F(KafkaFetchErrors, WhoMayNotReadHearsIt) {
