@@ -7,8 +7,6 @@
 #include <iostream>
 #include <map>
 #include <memory>
-#include <stop_token>
-#include <thread>
 
 #include "ops/cli/commands.h"
 #include "ops/cli/config_flags.h"
@@ -18,6 +16,7 @@
 #include "ops/cli/logging.h"
 #include "ops/cli/lost_entries.h"
 #include "ops/cli/node_rest.h"
+#include "ops/cli/node_watch.h"
 #include "ops/cli/open_log.h"
 #include "ops/cli/option_text.h"
 #include "ops/cli/stages.h"
@@ -28,7 +27,6 @@
 #include "ops/config/config_text.h"
 #include "ops/config/memory_shares.h"
 #include "ops/metrics/metric_table.h"
-#include "schemas/boundary_thread.h"
 #include "schemas/printable_text.h"
 #include "state_store/rocksdb_store.h"
 #include "stream_ops/runtime/bounded_run.h"
@@ -38,7 +36,6 @@
 namespace eroica {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 struct NodeCommandFlags {
@@ -74,22 +71,6 @@ void Observe(const std::map<std::string, StageProbe>& probes, NodeHealth* health
     spdlog::warn("node: unhealthy reason=\"{}\"", reason);
 }
 
-// Until somebody says stop.
-void Watch(const StageThreads& threads, const std::stop_token& stop, NodeHealth* health,
-           FindingLog* finding_log) {
-  constexpr milliseconds kLook{50};
-  constexpr milliseconds kObserve{1'000};
-  for (auto due = steady_clock::now(); !stop.stop_requested() && !StopRequested();) {
-    if (steady_clock::now() >= due) {
-      const std::map<std::string, StageProbe> probes = threads.Probes();
-      Observe(probes, health);
-      finding_log->Progress(probes, steady_clock::now());
-      due += kObserve;
-    }
-    std::this_thread::sleep_for(kLook);
-  }
-}
-
 void PrintLastWords(const std::map<std::string, StageProbe>& probes, NodeHealth* health) {
   Observe(probes, health);
   for (const auto& [stage, probe] : probes) std::cerr << ProbeLine(stage, probe);
@@ -113,22 +94,16 @@ absl::Status RunThreads(Log& log, RocksDbStore& store, const NodeConfig& config)
   spdlog::info("node: running roles={} log={} state={}", fmt::join(config.node.roles, ","),
                config.node.recording.empty() ? config.kafka.bootstrap : config.node.recording,
                StateFolder(config));
-  // Without it nothing would stop the node: it ends with it.
-  absl::Status watched;
-  BoundaryThread watcher(
-      [&](const std::stop_token& stop) {
-        Watch(threads, stop, &health, &finding_log);
-        threads.RequestStop();
+  NodeWatch watch(
+      [&] {
+        const std::map<std::string, StageProbe> probes = threads.Probes();
+        Observe(probes, &health);
+        finding_log.Progress(probes, steady_clock::now());
       },
-      [&](const Thrown& thrown) {
-        threads.RequestStop();
-        watched = absl::InternalError(
-            fmt::format("an exception ended the watch over the stages: {}", thrown.text()));
-      });
+      [&] { threads.RequestStop(); });
   absl::Status status = threads.Wait();
   status.Update(threads.Stop());
-  watcher = {};  // stops and joins it
-  status.Update(watched);
+  status.Update(watch.End());
   PrintLastWords(threads.Probes(), &health);
   (*rest)->Stop();
   return status;
