@@ -3,6 +3,7 @@
 #include <atomic>
 #include <concepts>
 
+#include "producers/core/thrown_line.h"
 #include "schemas/thread_boundary.h"
 
 namespace eroica::nccl {
@@ -14,9 +15,13 @@ std::atomic<CollectiveRecorder*> process_recorder{nullptr};
 
 CollectiveRecorder* MakeProcessRecorder() {
   if (CollectiveRecorder* known = ProcessRecorder(); known != nullptr) return known;
+  static std::atomic<bool> said{false};
   CollectiveRecorder* const made =
       AtBoundary([] { return new CollectiveRecorder(NcclOptionsFromEnvironment()); },
-                 [](const Thrown&) -> CollectiveRecorder* { return nullptr; });
+                 [](const Thrown& thrown) -> CollectiveRecorder* {
+                   SayThrownOnce(&said, "NCCL's plugin, for at least one communicator,", thrown);
+                   return nullptr;
+                 });
   if (made == nullptr) return nullptr;
   CollectiveRecorder* known = nullptr;
   if (process_recorder.compare_exchange_strong(known, made, std::memory_order_acq_rel)) return made;
@@ -27,7 +32,7 @@ CollectiveRecorder* MakeProcessRecorder() {
 void* ToPointer(uint64_t handle) { return reinterpret_cast<void*>(handle); }
 uint64_t ToHandle(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
-// No memory, no room: NCCL goes on with a context that means nothing, and calls come to nothing.
+// No memory, no room: NCCL runs on with a context that means nothing, and calls come to nothing.
 AbiResult InitAny(void** context, int* mask, const CommunicatorFacts& facts) {
   CollectiveRecorder* recorder = MakeProcessRecorder();
   const uint64_t handle = recorder != nullptr ? recorder->OpenCommunicator(facts, mask) : kNoHandle;

@@ -1,7 +1,9 @@
 // Between the versions of NCCL's profiler ABI and the one CollectiveRecorder that knows none of
 // them: five function tables, each a thin translation. What they promise to NCCL: success always,
 // nothing thrown, *handle written by every start, null pointers of any kind accepted, and nothing
-// behind a pointer read but the descriptor itself and its strings.
+// behind a pointer read but the descriptor itself and its strings. What the making of the recorder
+// throws is said once, and the next init tries again. No other call can throw: none allocates, but
+// for an init's `new (std::nothrow)`, and the core's functions throw nothing.
 #pragma once
 
 #include "producers/nccl/abi_v3.h"
