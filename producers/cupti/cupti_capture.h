@@ -14,6 +14,8 @@
 //
 // Threads: Start, Step and Stop belong to one thread, the capture's, which alone calls CUPTI, and
 // holds no lock while it does (buffers come back inside a flush). RequestYield is for any thread.
+// CUPTI's own threads call BufferRequested and BufferCompleted, which have no boundary: they change
+// atomics of the pool and call `wake`, and nothing in that throws.
 // Times: now_ns is CLOCK_MONOTONIC and only paces; marks carry the core's time.
 #pragma once
 

@@ -1,6 +1,7 @@
 // What liberoica_cupti.so exports. The CUDA driver loads the library by CUDA_INJECTION64_PATH and
 // calls InitializeInjection in cuInit; whoever loads it otherwise calls that by hand, before or
-// after CUDA has started. Nothing here throws or ends the process.
+// after CUDA has started. Nothing here throws or ends the process: what a library throws stops in
+// InitializeInjection and in the capture's thread, and the other calls only lock and wait.
 #pragma once
 
 #include <stdbool.h>
