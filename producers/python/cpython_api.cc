@@ -55,6 +55,7 @@ bool FindRequired(CPythonApi* api) {
 }  // namespace
 
 bool FindCPython(CPythonApi* api, const char** why) {
+  *api = {};  // those that this version lacks are null
   if (!FindRequired(api)) {
     *why = "CPython's functions are not visible in this process";
     return false;

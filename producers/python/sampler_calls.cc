@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include <exception>
+#include <cstdio>
 
 #include "producers/core/producer_core.h"
 #include "producers/python/cpython_api.h"
@@ -32,8 +32,11 @@ const char* eroica_python_start_sampler(double hz, const char* own_folder, int r
         {.hz = hz, .own_folder = own_folder, .resume_opcode = resume_opcode, .describe = describe});
     return sampler->Start(&why) ? nullptr : why;
   };
-  return eroica::AtBoundary(
-      start, [](const eroica::Thrown&) -> const char* { return "a library threw an exception"; });
+  return eroica::AtBoundary(start, [](const eroica::Thrown& thrown) -> const char* {
+    static char said[280];  // the caller reads it before the next call
+    std::snprintf(said, sizeof(said), "an exception of a library (%s)", thrown.text());
+    return said;
+  });
 }
 
 void eroica_python_stop_sampler() {

@@ -9,7 +9,7 @@ extern "C" {
 
 // With the GIL. Starts the sampler, once a process; hz 0: none. own_folder: of the package, with
 // its slash; describe: a Python callable as GilHolder wants it, or null. Why there is no sampler,
-// or null where it runs.
+// what a library has thrown among it, or null where it runs.
 const char* eroica_python_start_sampler(double hz, const char* own_folder, int resume_opcode,
                                         void* describe);
 // Without the GIL (ctypes.CDLL): joins the sampler's thread.
