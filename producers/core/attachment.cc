@@ -163,11 +163,18 @@ bool Attachment::TurnOff(const std::string& reason, bool say) {
 
 void Attachment::TurnOffThrown(const Thrown& thrown) {
   if (state_.exchange(nullptr, std::memory_order_acq_rel) == nullptr) return;  // it is said
+  SayThrown("this process is no longer captured", thrown);
+}
+
+void Attachment::DetachThrown(const Thrown& thrown) {
+  SayThrown("what was captured last may be lost", thrown);
+}
+
+void Attachment::SayThrown(const char* what, const Thrown& thrown) {
   off_reason_.store("an exception of a library", std::memory_order_release);
   std::array<char, 400> line{};
   std::snprintf(line.data(), line.size(),
-                "eroica: this process is no longer captured: an exception of a library (%s). "
-                "Training goes on.\n",
+                "eroica: %s: an exception of a library (%s). Training goes on.\n", what,
                 thrown.text());
   [[maybe_unused]] const ssize_t written =
       ::write(STDERR_FILENO, line.data(), std::strlen(line.data()));
@@ -209,7 +216,7 @@ void Attachment::Detach(milliseconds timeout) {
 
 void Attachment::AtExit() {
   RunAtBoundary([] { OfProcess().Detach(kExitTimeout); },
-                [](const Thrown& thrown) { OfProcess().TurnOffThrown(thrown); });
+                [](const Thrown& thrown) { OfProcess().DetachThrown(thrown); });
 }
 
 // The child has neither the emitter nor the rank. Nothing here may lock or allocate.

@@ -31,6 +31,9 @@ class Attachment {
   // A library threw within a call of the host's: the collection is off from now on, and that is
   // said once. Any thread; takes no memory.
   void TurnOffThrown(const Thrown& thrown);
+  // Likewise within Detach, which has switched the collection off: what it had to say of losses is
+  // not said.
+  void DetachThrown(const Thrown& thrown);
   // Lives for ever.
   const char* off_reason() const { return off_reason_.load(std::memory_order_acquire); }
 
@@ -39,6 +42,7 @@ class Attachment {
 
   bool Start(const EroicaAttachOptions& options) EROICA_REQUIRES(mutex_);
   bool TurnOff(const std::string& reason, bool say);
+  void SayThrown(const char* what, const Thrown& thrown);
   void AddWhatIsKnown(const EroicaAttachOptions& options);
   void RegisterHandlers() EROICA_REQUIRES(mutex_);
   static void AtExit();

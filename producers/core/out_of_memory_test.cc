@@ -11,6 +11,18 @@
 
 #include "producers/core/producer_core.h"
 #include "producers/core/testing/attached_core.h"
+#include "schemas/drop_reason.h"
+
+extern "C" void* __libc_malloc(size_t bytes);
+
+namespace {
+
+thread_local bool has_no_memory = false;
+
+}  // namespace
+
+// The core's operator new, which is its own, takes what it gives from here.
+extern "C" void* malloc(size_t bytes) { return has_no_memory ? nullptr : __libc_malloc(bytes); }
 
 namespace eroica {
 namespace {
@@ -36,10 +48,45 @@ void TrainWithoutMemory() {
   std::_Exit(eroica_enabled() ? 5 : 0);
 }
 
+// A job that has lost events, which is said at its end: for that line this thread has no memory.
+void LoseEvents() {
+  const AttachedCore core;
+  if (!core.attached()) std::_Exit(3);
+  eroica_lost(EROICA_LOST_COLLECTIVE, static_cast<uint8_t>(DropReason::kRingFull), 1'000);
+}
+void EndWithoutMemory() {
+  LoseEvents();
+  has_no_memory = true;
+  std::exit(0);  // detaches
+}
+void DetachWithoutMemory() {
+  LoseEvents();
+  has_no_memory = true;
+  eroica_detach(60'000);
+  std::_Exit(0);
+}
+
+constexpr const char* kMayBeLost =
+    "what was captured last may be lost: an exception of a library .std::bad_alloc.*Training goes "
+    "on";
+
+// Throws at producers/core/producer_core.cc: a call of the host's
 TEST(OutOfMemory, SwitchesTheCollectionOffAndTheHostGoesOn) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(TrainWithoutMemory(), testing::ExitedWithCode(0),
               "no longer captured: an exception of a library .std::bad_alloc.*Training goes on");
+}
+
+// Throws at producers/core/attachment.cc: the end of the process
+TEST(OutOfMemory, AnEndThatThrowsIsSaidAndTheExitCodeIsTheHosts) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(EndWithoutMemory(), testing::ExitedWithCode(0), kMayBeLost);
+}
+
+// Throws at producers/core/producer_core.cc: a detach
+TEST(OutOfMemory, ADetachThatThrowsIsSaid) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(DetachWithoutMemory(), testing::ExitedWithCode(0), kMayBeLost);
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ bool eroica_attach(const EroicaAttachOptions* options) {
 
 void eroica_detach(uint32_t timeout_ms) {
   RunAtBoundary([&] { Attachment::OfProcess().Detach(std::chrono::milliseconds(timeout_ms)); },
-                [](const Thrown& thrown) { Attachment::OfProcess().TurnOffThrown(thrown); });
+                [](const Thrown& thrown) { Attachment::OfProcess().DetachThrown(thrown); });
 }
 
 bool eroica_enabled(void) { return Attachment::state() != nullptr; }

@@ -100,8 +100,13 @@ struct HostSampler::Parts {
 };
 
 HostSampler::HostSampler(HostSamplerOptions options) noexcept {
+  static std::atomic<bool> said{false};
   // Where there is no memory, nothing is sampled.
-  RunAtBoundary([&] { Start(std::move(options)); }, [this](const Thrown&) { parts_.reset(); });
+  RunAtBoundary([&] { Start(std::move(options)); },
+                [this](const Thrown& thrown) {
+                  parts_.reset();
+                  SayThrownOnce(&said, "the sampler of the host", thrown);
+                });
 }
 
 void HostSampler::Start(HostSamplerOptions options) {

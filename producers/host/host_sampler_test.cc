@@ -8,6 +8,7 @@
 
 #include "producers/core/testing/recorded_core.h"
 #include "producers/host/testing/made_up_files.h"
+#include "schemas/testing/failing_new.h"
 #include "schemas/time_unit.h"
 
 namespace eroica {
@@ -15,6 +16,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::FloatNear;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 
@@ -134,7 +136,23 @@ TEST_F(HostSamplerTest, NoDeviceNoSamples) {
   EXPECT_THAT(Samples(EROICA_GPU_CLOCK), IsEmpty());
 }
 
+TEST_F(HostSamplerTest, WhereThereIsNoMemoryToStartNothingIsSampledAndThatIsSaid) {
+  HostSamplerOptions options = Options();
+  ::testing::internal::CaptureStderr();
+  const auto make = [&] {
+    const FailingNew no_memory(FailingNew::Where::kThisThread);
+    return HostSampler(std::move(options));
+  };
+  HostSampler sampler = make();
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("the sampler of the host records no more: an exception of a library "
+                        "(std::bad_alloc"));
+  Run(sampler, 5);
+  EXPECT_THAT(recorded_core::Read().samples, IsEmpty());
+}
+
 // Of memory, or of whatever else: the rank goes on, the sampler does not.
+// Throws at producers/host/host_sampler.cc: the sampler of the host
 TEST_F(HostSamplerTest, AnErrorThatNobodyExpectsSwitchesItOff) {
   HostSamplerOptions options = Options();
   options.open_gpu = []() -> std::unique_ptr<GpuDevice> { throw std::bad_alloc(); };

@@ -2,17 +2,20 @@
 
 #include <absl/status/status.h>
 #include <poll.h>
+#include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <utility>
 
 #include "stream_ops/recording/file.h"
+#include "stream_ops/runtime/backoff.h"
 
 namespace eroica {
 namespace {
@@ -60,9 +63,17 @@ bool FolderWatch::Watch(const std::string& folder, Written written) {
 }
 
 void FolderWatch::Listen() {
+  LogRate thrown_log;
   while (Wait(stop_, events_, -1)) {
     // A word that is lost for want of memory: whoever waits looks again after a while.
-    RunAtBoundary([this] { CallWritten(); }, [](const Thrown&) {});
+    RunAtBoundary([this] { CallWritten(); },
+                  [&](const Thrown& thrown) {
+                    if (const auto not_logged = thrown_log.Due(std::chrono::steady_clock::now()))
+                      spdlog::warn(
+                          "recording: an exception ended a word of new records not_logged={} "
+                          "error=\"{}\"",
+                          *not_logged, thrown.text());
+                  });
     if (!Wait(stop_, -1, kPauseMs)) return;
   }
 }
