@@ -67,6 +67,7 @@ TEST_F(AlertmanagerSinkTest, SaysWhatOpensAndWhatEnds) {
   EXPECT_EQ(sink_->probe().firing, 0U);
 }
 
+// Throws at ops/alerts/alertmanager_sink.cc: a push
 TEST_F(AlertmanagerSinkTest, WhatALibraryThrowsIsAPushThatFailed) {
   std::atomic<int> asked = 0;
   Take("a", FindingState::kOpened);

@@ -97,6 +97,7 @@ TEST_P(WebhookSinkTest, PostsWhatOpensGetsGraverAndIsResolved) {
                                    "a resolved critical"));
 }
 
+// Throws at ops/alerts/webhook_sink.cc: a delivery
 TEST_P(WebhookSinkTest, WhatALibraryThrowsIsTriedAgain) {
   std::atomic<int> asked = 0;
   WebhookOptions options = Options();

@@ -15,6 +15,7 @@ TEST(ExitAtBoundary, TheProgramsAnswerIsItsExitCode) {
   EXPECT_EQ(ExitAtBoundary([] { return kExitFindings; }), kExitFindings);
 }
 
+// Throws at ops/cli/exit_code.cc: any command
 TEST(ExitAtBoundary, WhatALibraryThrowsIsAnErrorThatIsSaid) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(ExitAtBoundary([]() -> int { throw std::bad_alloc(); }), kExitError);

@@ -65,6 +65,7 @@ TEST_F(NodeReplaysTest, FindsWhatIsInTheLogAndKeepsItOverARestart) {
   ASSERT_THAT(*kept.findings, SizeIs(1));
 }
 
+// Throws at ops/cli/node_replays.cc: a replay
 TEST_F(NodeReplaysTest, WhatALibraryThrowsIsTheReplaysErrorAndTheNextOneRuns) {
   int runs = 0;
   NodeReplays replays(config_, folder(), [&](const ReplayStatus&) {

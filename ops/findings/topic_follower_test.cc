@@ -11,6 +11,7 @@
 namespace eroica {
 namespace {
 
+// Throws at ops/findings/topic_follower.cc: the reading of a topic
 TEST(TopicFollower, WhatATakerThrowsIsTriedAgain) {
   MemoryLog log;
   ASSERT_TRUE(

@@ -16,6 +16,7 @@ using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+// Throws at ops/rest/event_loop.h: a handler
 TEST(RunLoop, WhatAHandlerThrowsStopsNoOther) {
   boost::asio::io_context io(1);
   int answered = 0;

@@ -69,6 +69,7 @@ class ServerGuardTest : public ::testing::Test {
   std::unique_ptr<RestServer> server_;
 };
 
+// Throws at ops/rest/server_state.h: the making of an answer
 TEST_F(ServerGuardTest, AHandlerThatThrowsIsAnsweredAndTheConnectionGoesOn) {
   Start();
   for (const Throws what : {Throws::kBadAlloc, Throws::kRuntimeError, Throws::kInt}) {
@@ -85,6 +86,7 @@ TEST_F(ServerGuardTest, AHandlerThatThrowsIsAnsweredAndTheConnectionGoesOn) {
   EXPECT_EQ(server_->probe().exceptions, 3U);
 }
 
+// Throws at ops/rest/server.cc: a connection
 TEST_F(ServerGuardTest, AnExceptionEndsItsConnectionAlone) {
   Start();
   RawClient other(server_->port());

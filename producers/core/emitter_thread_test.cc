@@ -11,6 +11,7 @@
 namespace eroica {
 namespace {
 
+// Throws at producers/core/emitter_thread.cc: the emitter
 TEST(EmitterThread, WhatALibraryThrowsSwitchesTheCollectionOffOnce) {
   CoreState state(RingPool::Make());
   std::promise<std::string> reason;  // setting it twice throws

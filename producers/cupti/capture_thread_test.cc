@@ -61,6 +61,7 @@ class ThrowingCuptiApi : public FakeCuptiApi {
   int FlushAll(bool) override { throw std::runtime_error("of a library"); }
 };
 
+// Throws at producers/cupti/capture_thread.cc: the capture's thread
 TEST(CaptureThread, WhatALibraryThrowsEndsTheCaptureAndIsSaidOnce) {
   recorded_core::Reset(true, 1);
   ThrowingCuptiApi api;

@@ -101,6 +101,7 @@ TEST_F(StageThreadsTest, AnErrorOfOneStageEndsAllAndIsTold) {
   EXPECT_EQ(threads.Stop(), status);
 }
 
+// Throws at stream_ops/runtime/stage_threads.cc: a stage
 TEST_F(StageThreadsTest, WhatALibraryThrowsInAStageIsAnErrorOfTheStage) {
   for (const auto& [value, text] :
        {std::pair("throw", "std::bad_alloc"), {"throw a number", "int"}}) {

@@ -97,6 +97,10 @@ CATCH_ALL = re.compile(r"\bcatch\s*\(\s*\.\.\.\s*\)")
 # AtBoundary, and coroutines, which cannot wait inside its function.
 CATCH_ALL_ALLOWED = ("schemas/thread_boundary.h", "ops/rest/server.cc", "ops/rest/peer_client.cc")
 
+BOUNDARY = re.compile(r"\b(?:Run)?AtBoundary\s*\(|\bBoundaryThread\s*(?:\w+\s*)?\(")
+BOUNDARIES_THEMSELVES = ("schemas/thread_boundary.h", "schemas/boundary_thread.h")
+THROWS_AT = re.compile(r"// Throws at (\S+\.(?:cc|h)):")
+
 # Folders that only handle values from outside: traces, dumps, payloads, and what is computed of them.
 # A value there that cannot be is answered (absl::Status, DropReason, std::optional), never checked.
 OUTSIDE_FOLDERS = ("schemas/", "producers/import/", "diagnosis/", "stream_ops/diagnose/")
@@ -203,6 +207,26 @@ def boundaries(tree):
                 yield path, line, "catches the forced end of a thread as well, which ends the process; use AtBoundary"
         if path in BARE_THREADS_ALLOWED and "AtBoundary" not in source:
             yield path, 1, "starts threads without a boundary"
+
+
+def thrown_at(tree):
+    """A test throws at each boundary, and names the file in which it is: "// Throws at ops/cli/a.cc: the watch"."""
+    named = set()
+    for path, text in _cpp(tree):
+        if not _is_test(path, text):
+            continue
+        for line, content in _lines(text):
+            for place in THROWS_AT.findall(content):
+                named.add(place)
+                if not BOUNDARY.search(cpp_source.without_comments_and_literals(tree.get(place, ""))):
+                    yield path, line, f"throws at {place}, which has no boundary"
+    for path, text in _cpp(tree):
+        if path in BOUNDARIES_THEMSELVES or path in named or not path.startswith(SOURCE_FOLDERS) or "/testing/" in path or _is_test(path, text):
+            continue
+        for line, code in _lines(cpp_source.without_comments_and_literals(text)):
+            if BOUNDARY.search(code):
+                yield path, line, f"no test throws at this boundary: make one, and name the place there (// Throws at {path}: ...)"
+                break
 
 
 def no_throw(tree):
@@ -433,6 +457,7 @@ ALL = (
     library_owners,
     threads,
     boundaries,
+    thrown_at,
     no_throw,
     no_catch_all_in_producers,
     no_check_on_outside,

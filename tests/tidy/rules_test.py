@@ -160,6 +160,20 @@ class Code(unittest.TestCase):
         self.assertTrue(broken(rules.boundaries, producers__python__stack_sampler_dot_cc=code))
         self.assertFalse(broken(rules.boundaries, producers__python__stack_sampler_dot_cc=code + "RunAtBoundary(f, h);\n"))
 
+    def test_a_test_throws_at_each_boundary(self):
+        test = "#include <gtest/gtest.h>\n// Throws at ops/cli/a.cc: the watch\n"
+        for code in ("RunAtBoundary(f, h);", "return AtBoundary(f, h);", "thread_ = BoundaryThread(f, h);", "BoundaryThread watch(f, h);"):
+            with self.subTest(code):
+                self.assertEqual(broken(rules.thrown_at, ops__cli__a_dot_cc=code), [("ops/cli/a.cc", 1)])
+                self.assertFalse(broken(rules.thrown_at, ops__cli__a_dot_cc=code, ops__cli__a_test_dot_cc=test))
+        for code in ("BoundaryThread thread_;", "int ExitAtBoundary(f);", "// RunAtBoundary(f, h)"):
+            with self.subTest(code):
+                self.assertFalse(broken(rules.thrown_at, ops__cli__a_dot_cc=code))
+
+    def test_where_a_test_throws_there_is_a_boundary(self):
+        test = "#include <gtest/gtest.h>\n// Throws at ops/cli/a.cc: the watch\n"
+        self.assertEqual(broken(rules.thrown_at, ops__cli__a_test_dot_cc=test), [("ops/cli/a_test.cc", 2)])
+
 
 class Length(unittest.TestCase):
     def test_files(self):
