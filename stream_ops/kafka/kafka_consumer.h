@@ -54,6 +54,7 @@ class KafkaConsumer final : public LogConsumer, private KafkaEvents {
       : KafkaEvents(options.bootstrap_servers),
         group_(std::move(group)),
         request_timeout_(options.request_timeout),
+        standstill_(options.patience.standstill),
         damage_search_(options, properties),
         transactions_(options.bootstrap_servers) {}
 
@@ -80,6 +81,8 @@ class KafkaConsumer final : public LogConsumer, private KafkaEvents {
 
   const std::string group_;
   const std::chrono::milliseconds request_timeout_;
+  // Without a record, an end or an error, before a partition that goes further is looked at.
+  const std::chrono::milliseconds standstill_;
   std::chrono::milliseconds session_timeout_{};
   KafkaHandle handle_;
   std::vector<std::string> topics_;

@@ -4,7 +4,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,8 +17,6 @@ namespace {
 
 // Ranges that are kept for whoever asks; who never asks has the log lines.
 constexpr size_t kDamagedLimit = 1'000;
-// After so long without a record, an end or an error, a partition that goes further is looked at.
-constexpr std::chrono::seconds kStandstill{60};
 
 }  // namespace
 
@@ -110,7 +107,7 @@ void KafkaConsumer::WatchStandstill(
       standing_[partition] = {position, polled_at_};
       continue;
     }
-    if (polled_at_ - standing->second.second < kStandstill) continue;
+    if (polled_at_ - standing->second.second < standstill_) continue;
     spdlog::info(
         "kafka: nothing comes of a partition, its records are looked at partition={} "
         "offset={} end={}",

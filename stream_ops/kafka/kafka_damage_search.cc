@@ -10,10 +10,6 @@
 namespace eroica {
 namespace {
 
-// Some damage makes librdkafka fetch in silence: an offset of which nothing has come for so long,
-// from a broker that answers, is damaged.
-constexpr std::chrono::milliseconds kSilence{5'000};
-constexpr std::chrono::milliseconds kPatientSilence{30'000};
 constexpr std::chrono::milliseconds kAnswerTimeout{500};
 
 }  // namespace
@@ -128,8 +124,8 @@ std::optional<bool> KafkaDamageSearch::Look(const TopicPartition& partition, Sea
   }
   const KafkaMessage message(rd_kafka_consume(search->topic.get(), partition.partition, 0));
   if (message == nullptr) {
-    if (Clock::now() - search->since < (search->end ? kPatientSilence : kSilence))
-      return std::nullopt;
+    const auto patience = search->end ? options_.patience.last_look : options_.patience.look;
+    if (Clock::now() - search->since < patience) return std::nullopt;
     search->since = Clock::now();
     if (!KafkaAnswers(client_->handle(), kAnswerTimeout, *client_)) return std::nullopt;
     return false;

@@ -13,6 +13,7 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "state_store/in_memory_store.h"
@@ -119,6 +120,24 @@ class DamagedLogKafka : public ::testing::Test {
     return {};
   }
 
+  // The record that is alone in its set says that it goes beyond it.
+  void LengthenRecord(const std::string& topic, int64_t offset) {
+    constexpr size_t kRecordAt = 61;
+    constexpr char kTooLong = 0x7e;  // 63 bytes, as a number of variable length
+    const std::string path = SegmentPath(topic);
+    std::ifstream input(path, std::ios::binary);
+    for (const RecordSet& set : SetsOf({std::istreambuf_iterator<char>(input), {}})) {
+      if (set.begin != offset) continue;
+      ASSERT_EQ(set.end, offset + 1);
+      ASSERT_LT(set.bytes, kRecordAt + 63);
+      std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+      file.seekp(static_cast<std::streamoff>(set.at + kRecordAt));
+      file.put(kTooLong);
+      return;
+    }
+    ADD_FAILURE() << "no set begins at offset " << offset;
+  }
+
   // All that is there and not in one of these sets.
   static std::vector<int64_t> OffsetsWithout(const std::vector<RecordSet>& damaged) {
     std::vector<int64_t> offsets;
@@ -136,6 +155,10 @@ class DamagedLogKafka : public ::testing::Test {
     std::vector<DamagedRange> damaged;
   };
   static Read ReadToEnd(LogConsumer& consumer, const TopicPartition& partition) {
+    return ReadTo(consumer, partition, int64_t{kSets} * kRecordsOfSet);
+  }
+  // Until the position is there.
+  static Read ReadTo(LogConsumer& consumer, const TopicPartition& partition, int64_t end) {
     Read read;
     const auto deadline = steady_clock::now() + kDeadline;
     while (steady_clock::now() < deadline) {
@@ -146,9 +169,14 @@ class DamagedLogKafka : public ::testing::Test {
       for (const ConsumerRecord& record : records) read.offsets.push_back(record.offset);
       for (const DamagedRange& range : consumer.TakeDamaged()) read.damaged.push_back(range);
       const auto position = consumer.Position(partition);
-      if (position.ok() && *position >= int64_t{kSets} * kRecordsOfSet) break;
+      if (position.ok() && *position >= end) break;
     }
     return read;
+  }
+  static std::vector<std::pair<int64_t, int64_t>> RangesOf(const Read& read) {
+    std::vector<std::pair<int64_t, int64_t>> ranges;
+    for (const DamagedRange& range : read.damaged) ranges.emplace_back(range.begin, range.end);
+    return ranges;
   }
 
   std::unique_ptr<OwnBroker> broker_;
@@ -174,10 +202,45 @@ TEST_F(DamagedLogKafka, AConsumerPassesOverExactlyTheSetsThatCannotBeUnpacked) {
     ASSERT_TRUE(consumer->Subscribe({topic}, nullptr).ok());
     const Read read = ReadToEnd(*consumer, {topic, 0});
     EXPECT_EQ(read.offsets, OffsetsWithout(damaged)) << "in a group: " << in_group;
-    std::vector<std::pair<int64_t, int64_t>> ranges;
-    for (const DamagedRange& range : read.damaged) ranges.emplace_back(range.begin, range.end);
-    EXPECT_EQ(ranges, expected) << "in a group: " << in_group;
+    EXPECT_EQ(RangesOf(read), expected) << "in a group: " << in_group;
   }
+}
+
+// Of such a set of one record, which is not compressed, the record says that it is longer than the
+// set: librdkafka takes it for the beginning of more that comes, and fetches it again, without end
+// and without an error.
+TEST_F(DamagedLogKafka, WhatIsFetchedAgainInSilenceIsSkippedOnceSomethingBehindItCanBeRead) {
+  using namespace std::chrono_literals;
+  const std::string topic = UniqueName("damaged");
+  const TopicPartition partition{topic, 0};
+  ASSERT_TRUE(log_->admin().CreateTopic({.name = topic, .partitions = 1, .config = {}}).ok());
+  const auto impatient = *KafkaLog::Open(
+      {.bootstrap_servers = broker_->address(),
+       .properties = {{"compression.codec", "none"}, {"statistics.interval.ms", "100"}},
+       .patience = {.standstill = 500ms, .look = 2s, .last_look = 2s}});
+  const auto send = [&](const char* value) {
+    testing::AppendAll(*impatient, {{.topic = topic,
+                                     .key = "k",
+                                     .value = value,
+                                     .headers = {},
+                                     .timestamp_ms = 1'000,
+                                     .partition = 0}});
+  };
+  for (const char* value : {"a", "b", "c", "d", "e"}) send(value);
+  for (const int64_t offset : {2, 4}) LengthenRecord(topic, offset);
+
+  const auto consumer = *impatient->NewConsumer({.group_id = UniqueName("group")});
+  ASSERT_TRUE(consumer->Subscribe({topic}, nullptr).ok());
+  // The last one stays: there is nothing behind it that could be read.
+  Read read = ReadTo(*consumer, partition, 4);
+  EXPECT_THAT(read.offsets, ElementsAre(0, 1, 3));
+  EXPECT_THAT(RangesOf(read), ElementsAre(std::pair(2, 3)));
+  ASSERT_EQ(read.damaged.size(), 1U);
+  EXPECT_THAT(read.damaged[0].reason, HasSubstr("nothing comes of it, and no error"));
+  send("f");
+  read = ReadTo(*consumer, partition, 6);
+  EXPECT_THAT(read.offsets, ElementsAre(5));
+  EXPECT_THAT(RangesOf(read), ElementsAre(std::pair(4, 5)));
 }
 
 TEST_F(DamagedLogKafka, AReaderOfASlicePassesOverThemAndCountsThem) {
