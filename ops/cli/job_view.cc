@@ -98,6 +98,9 @@ std::string ToJson(const JobView& view) {
                      {"waited_for", wait.waited_for},
                      {"wait_ns", wait.wait_ns},
                      {"point_to_point", wait.point_to_point}});
+  ordered_json held = ordered_json::array();
+  for (const ViewedHold& hold : view.held)
+    held.push_back({{"stage", hold.stage}, {"records", hold.records}, {"seconds", hold.seconds}});
   const ordered_json object{{"job", ordered_json::parse(ToJson(view.job), nullptr, false)},
                             {"other_jobs", view.other_jobs},
                             {"steps", std::move(steps)},
@@ -106,12 +109,15 @@ std::string ToJson(const JobView& view) {
                             {"ranks_shown", view.ranks_shown},
                             {"ranks_deviating", view.ranks_deviating},
                             {"deviating", std::move(ranks)},
-                            {"waits", std::move(waits)}};
+                            {"waits", std::move(waits)},
+                            {"held", std::move(held)}};
   return PrintableJson(object.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
 }
 
 absl::StatusOr<JobView> JobViewReader::Read() {
   JobView view;
+  // First: where no job is known, that may be why.
+  if (absl::Status status = ReadHeld(&view); !status.ok()) return status;
   if (absl::Status status = ChooseJob(&view); !status.ok()) return status;
   if (view.job.name.empty()) return view;
   if (absl::Status status = ReadFindings(&view); !status.ok()) return status;
@@ -132,6 +138,19 @@ absl::StatusOr<JobView> JobViewReader::Read() {
   }
   last_ = view;
   return view;
+}
+
+absl::Status JobViewReader::ReadHeld(JobView* view) const {
+  const absl::StatusOr<std::string> body = client_.Get("/v1/status");
+  if (!body.ok()) return body.status();
+  const json answer = ParseForeignJson(*body);
+  for (const json& stage : MemberOf(answer, "stages")) {
+    const ViewedHold hold{.stage = TextIn(stage, "stage"),
+                          .records = CountIn<uint64_t>(stage, "held_records"),
+                          .seconds = CountIn<uint64_t>(stage, "held_seconds")};
+    if (hold.records > 0) view->held.push_back(hold);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status JobViewReader::ChooseJob(JobView* view) const {

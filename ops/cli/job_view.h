@@ -48,6 +48,13 @@ struct ViewedStep {
   uint32_t busiest_rank = 0;
 };
 
+// Records that the node's stage cannot read before a transaction ends that is open on its input.
+struct ViewedHold {
+  std::string stage;
+  uint64_t records = 0;
+  uint64_t seconds = 0;  // that it has been open, at least
+};
+
 struct JobView {
   ListedJob job;  // without a name: the node knows no job
   size_t other_jobs = 0;
@@ -58,6 +65,7 @@ struct JobView {
   size_t ranks_deviating = 0;
   size_t ranks_shown = 0;         // of which the newest window has something
   std::vector<ViewedWait> waits;  // the longest; at most kWaits
+  std::vector<ViewedHold> held;   // of the node, whatever the job
 
   static constexpr size_t kSteps = 256;
   static constexpr size_t kFindings = 50;
@@ -82,6 +90,7 @@ class JobViewReader {
   const std::string& url() const { return client_.url(); }
 
  private:
+  absl::Status ReadHeld(JobView* view) const;
   absl::Status ChooseJob(JobView* view) const;
   absl::Status ReadFindings(JobView* view) const;
   absl::Status ReadSteps(JobView* view) const;

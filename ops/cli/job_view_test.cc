@@ -58,6 +58,24 @@ TEST_F(JobViewTest, AsJson) {
   EXPECT_EQ(json.at("findings").at(0).at("title"), "Rank 2 holds 3 other ranks up");
 }
 
+TEST_F(JobViewTest, HasWhatTransactionsHoldBack) {
+  JobViewReader reader = Reader();
+  EXPECT_THAT(reader.Read()->held, IsEmpty());
+  StageProbe& stage = job_.node.stages["summarize"];
+  stage.consumer.held_records = 5;
+  stage.consumer.held_seconds = 31;
+  const absl::StatusOr<JobView> view = reader.Read();
+  ASSERT_TRUE(view.ok()) << view.status();
+  ASSERT_THAT(view->held, SizeIs(1));
+  EXPECT_EQ(view->held[0].stage, "summarize");
+  EXPECT_EQ(view->held[0].records, 5);
+  EXPECT_EQ(view->held[0].seconds, 31);
+  const nlohmann::json json = nlohmann::json::parse(ToJson(*view));
+  EXPECT_EQ(json.at("held").at(0).at("records"), 5);
+  EXPECT_EQ(json.at("held").at(0).at("seconds"), 31);
+  EXPECT_EQ(json.at("held").at(0).at("stage"), "summarize");
+}
+
 TEST_F(JobViewTest, AJobThatTheNodeDoesNotKnowIsNotFound) {
   const absl::Status status = Reader("nigt").Read().status();
   EXPECT_TRUE(absl::IsNotFound(status)) << status;

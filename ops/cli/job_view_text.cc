@@ -118,6 +118,20 @@ Lines WaitLines(const JobView& view, size_t columns) {
   return lines;
 }
 
+// Each commit of a stage that writes exactly once is a transaction, too: those that are short are
+// left out, as the node's log and health do (KafkaTransactionWatch, NodeHealth).
+Lines HeldLines(const JobView& view) {
+  constexpr uint64_t kShortSeconds = 30;
+  Lines lines;
+  for (const ViewedHold& hold : view.held) {
+    if (hold.seconds < kShortSeconds) continue;
+    lines.push_back(fmt::format(
+        "Held back: {} record{} of stage {}, by a transaction open for {} s; the log names it",
+        hold.records, hold.records == 1 ? "" : "s", Printable(hold.stage), hold.seconds));
+  }
+  return lines;
+}
+
 std::string FindingsTitle(const JobView& view, size_t shown) {
   if (view.findings_open == 0) return "No open finding";
   return shown < view.findings_open
@@ -145,6 +159,7 @@ std::vector<std::string> JobViewText(const JobView& view, const std::string& not
     if (drawn.size() > options.size.rows) drawn.resize(options.size.rows);
     return drawn;
   };
+  for (const std::string& line : HeldLines(view)) lines.push_back(CutTo(line, columns));
   if (view.job.name.empty()) {
     lines.push_back(CutTo("No job yet: the node has diagnosed no window of any.", columns));
     return within_rows(std::move(lines));

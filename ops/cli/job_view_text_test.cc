@@ -56,7 +56,8 @@ std::string Text(const JobView& view, const JobViewTextOptions& options) {
 TEST(JobViewText, FitsIntoAnyScreen) {
   for (const size_t columns : {1u, 20u, 60u, 200u}) {
     for (const size_t rows : {1u, 5u, 24u, 100u}) {
-      for (const JobView& view : {View(), JobView()}) {
+      for (JobView view : {View(), JobView()}) {
+        view.held = {{.stage = "summarize", .records = 7, .seconds = 60}};
         const std::vector<std::string> lines =
             JobViewText(view, "node", {.size = {columns, rows}, .utf8 = true});
         EXPECT_LE(lines.size(), rows) << columns;
@@ -99,6 +100,19 @@ TEST(JobViewText, AHealthyJobSaysSo) {
   EXPECT_THAT(text, HasSubstr("No rank of 1024 differs from its peers by more than 2"));
 }
 
+TEST(JobViewText, WhatATransactionHasHeldBackForLongStandsFirst) {
+  for (JobView view : {View(), JobView()}) {
+    view.held = {{.stage = "align", .records = 9, .seconds = 2},
+                 {.stage = "summarize", .records = 1'234, .seconds = 31}};
+    const std::vector<std::string> lines = JobViewText(view, "node", {.size = {100, 30}});
+    ASSERT_GE(lines.size(), 3U);
+    EXPECT_EQ(lines[1],
+              "Held back: 1234 records of stage summarize, by a transaction open for 31 s; the log "
+              "names it");
+    EXPECT_THAT(lines[2], StartsWith(view.job.name.empty() ? "No job yet" : "job night"));
+  }
+}
+
 TEST(JobViewText, WithoutAJobOrAWindowItSaysWhatIsMissing) {
   const std::vector<std::string> none = JobViewText(JobView(), "node", {});
   ASSERT_THAT(none, SizeIs(2));
@@ -113,6 +127,7 @@ TEST(JobViewText, NoNameDrivesTheTerminalAndColourIsOfSeveritiesAlone) {
   const std::string hostile = "x\n\x1b[2J\r\u202e";
   JobView view = View();
   view.job.name = view.job.state = view.job.newest_window = hostile;
+  view.held = {{.stage = hostile, .records = 1, .seconds = 60}};
   for (ViewedFinding& finding : view.findings) finding.title = hostile;
   for (ViewedRank& rank : view.deviating) rank.host = hostile;
   for (const std::string& line : JobViewText(view, hostile, {.size = {100, 40}}))
