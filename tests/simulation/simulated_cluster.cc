@@ -13,16 +13,18 @@ namespace eroica::testing {
 using std::chrono::milliseconds;
 
 SimulatedCluster::SimulatedCluster(MemoryLog& log, Topology topology, bool exactly_once,
-                                   uint64_t seed)
+                                   bool short_of_memory, uint64_t seed)
     : log_(log),
       topology_(std::move(topology)),
       exactly_once_(exactly_once),
+      short_of_memory_(short_of_memory),
       random_(seed),
       static_members_(Choose(2) == 0),
       threads_per_stage_(1 + Choose(2)),
       ledgers_(topology_.stages().size()),
       probes_(topology_.stages().size()),
       nodes_(kNodes) {
+  for (const Stage& stage : topology_.stages()) others_.emplace_back(stage.memory);
   for (size_t node = 0; node < kNodes; ++node) Start(node);
 }
 
@@ -55,6 +57,11 @@ StreamThreadOptions SimulatedCluster::Options(size_t node, size_t stage, uint64_
   options.commit_interval = milliseconds(100 + 50 * static_cast<int64_t>(Choose(6)));
   options.commit_records_max = 1 + Choose(16);
   options.idle_timeout = std::nullopt;
+  if (short_of_memory_) {
+    options.idle_timeout = std::chrono::hours(1'000);  // nobody falls silent
+    for (size_t later = stage + 1; later < topology_.stages().size(); ++later)
+      options.later_pools.push_back(topology_.stages()[later].memory);
+  }
   options.retry_backoff = milliseconds(10);
   options.retry_backoff_max = milliseconds(100);
   options.changelog = true;
@@ -77,6 +84,7 @@ void SimulatedCluster::Step() {
   Pass();
   const size_t node = Choose(kNodes);
   if (now_ < nodes_[node].away_until || nodes_[node].in_step) return;
+  if (short_of_memory_ && Choose(40) == 0) FillMemory(Choose(4) == 0 ? 0 : 0.9);
   if (Choose(12) == 0) FaultOfConnection(node);
   if (Choose(80) == 0) FaultOfNode(node);
   std::vector<Worker>& workers = nodes_[node].workers;
@@ -220,6 +228,7 @@ bool SimulatedCluster::Settle() {
   constexpr int kRoundsMax = 5'000;
   constexpr int kQuiet = 3;  // nothing that one stage does gives another one more to do
   settling_ = true;
+  FillMemory(0);
   for (Node& node : nodes_) node.away_until = now_;
   int quiet = 0;
   for (int round = 0; round < kRoundsMax && quiet < kQuiet; ++round) {
@@ -236,6 +245,12 @@ bool SimulatedCluster::Settle() {
 std::string SimulatedCluster::CloseBooks() {
   for (size_t node = 0; node < kNodes; ++node) StopNode(node, /*in_good_order=*/true);
   return books_.empty() ? CheckLedgers() : books_;
+}
+
+uint64_t SimulatedCluster::Unloads() const {
+  uint64_t unloads = 0;
+  for (const StageProbe& probe : probes_) unloads += probe.unloads;
+  return unloads;
 }
 
 // What the threads say they emitted is what the log took from them, and that was written or lost.
@@ -271,6 +286,13 @@ std::string SimulatedCluster::CheckTopics() const {
     if (held != count) return fmt::format("{} holds {} records of {}", topic, held, count);
   }
   return "";
+}
+
+void SimulatedCluster::FillMemory(double share) {
+  for (size_t stage = 0; stage < others_.size(); ++stage) {
+    const uint64_t all = topology_.stages()[stage].memory->bytes_max();
+    others_[stage].Set(static_cast<uint64_t>(share * static_cast<double>(all)));
+  }
 }
 
 void SimulatedCluster::Note(size_t node, std::string what) {

@@ -8,6 +8,9 @@
 // between two steps or in the middle of one, and wakes up as a zombie beside those who have its
 // partitions now. The faults of its connection
 // are those of SimulatedLog.
+//
+// Where memory is short at times, tasks that are ahead let go of what they hold, or wait, and read
+// it again (reading_order.h).
 #pragma once
 
 #include <cstdint>
@@ -29,8 +32,10 @@ class SimulatedCluster {
  public:
   static constexpr size_t kNodes = 3;
 
-  // log: with the topics of the default prefix and the changelogs. Outlives the cluster.
-  SimulatedCluster(MemoryLog& log, Topology topology, bool exactly_once, uint64_t seed);
+  // log: with the topics of the default prefix and the changelogs. Outlives the cluster. topology:
+  // its stages have pools of memory.
+  SimulatedCluster(MemoryLog& log, Topology topology, bool exactly_once, bool short_of_memory,
+                   uint64_t seed);
   ~SimulatedCluster();
 
   // One step of a thread, and perhaps a fault.
@@ -43,6 +48,8 @@ class SimulatedCluster {
   // Stops every node in good order, then closes the books of every thread that ever ran and of
   // every stage. What does not add up, or nothing. Last.
   std::string CloseBooks();
+  // Of threads that are gone: after CloseBooks all.
+  uint64_t Unloads() const;
 
  private:
   // One thread of a stage.
@@ -73,17 +80,21 @@ class SimulatedCluster {
   bool AllCommitted(const Stage& stage);
   void Pass();
   void PauseInStep(size_t node);
+  // What others hold of each stage's memory.
+  void FillMemory(double share);
   void Note(size_t node, std::string what);
   uint64_t Choose(uint64_t below) { return random_() % below; }
 
   MemoryLog& log_;
   const Topology topology_;
   const bool exactly_once_;
+  const bool short_of_memory_;
   std::mt19937_64 random_;
   const bool static_members_;
   const uint64_t threads_per_stage_;
   TimePoint now_{std::chrono::hours(1)};
   GroupCoordinator groups_;
+  std::vector<MemoryUse> others_;   // by stage
   std::vector<Ledger> ledgers_;     // by stage
   std::vector<StageProbe> probes_;  // by stage: of the threads that are gone
   std::vector<Node> nodes_;

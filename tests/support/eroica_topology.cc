@@ -8,11 +8,13 @@
 
 namespace eroica::testing {
 
-Topology EroicaTopology(const JobRetention& jobs) {
-  return ThreeStages(
-      [jobs] { return std::make_unique<SummarizeProcessor>(SummarizeOptions{.jobs = jobs}); },
-      [jobs] { return std::make_unique<AlignProcessor>(AlignOptions{.jobs = jobs}); },
-      [jobs] { return std::make_unique<DiagnoseProcessor>(DiagnoseOptions{.jobs = jobs}); });
+Topology EroicaTopology(const JobRetention& jobs, const StagePools& pools) {
+  const SummarizeOptions summarize{.jobs = jobs, .memory = pools.summarize};
+  const AlignOptions align{.memory = pools.align, .jobs = jobs};
+  const DiagnoseOptions diagnose{.jobs = jobs, .memory = pools.diagnose};
+  return ThreeStages([summarize] { return std::make_unique<SummarizeProcessor>(summarize); },
+                     [align] { return std::make_unique<AlignProcessor>(align); },
+                     [diagnose] { return std::make_unique<DiagnoseProcessor>(diagnose); }, pools);
 }
 
 }  // namespace eroica::testing

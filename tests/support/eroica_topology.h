@@ -6,7 +6,7 @@
 
 namespace eroica::testing {
 
-// jobs: how long they are known once they are over.
-Topology EroicaTopology(const JobRetention& jobs = {});
+// jobs: how long they are known once they are over. pools: what each stage counts its memory by.
+Topology EroicaTopology(const JobRetention& jobs = {}, const StagePools& pools = {});
 
 }  // namespace eroica::testing
