@@ -5,17 +5,11 @@
 #include <tuple>
 #include <utility>
 
+#include "producers/core/event_time.h"
 #include "schemas/codec.h"
 
 namespace eroica {
 namespace {
-
-// No event lasts longer: a stamp that makes it so is broken.
-constexpr int64_t kLongestNs = int64_t{31} * 24 * 3600 * 1'000'000'000;
-
-bool IsTime(int64_t time_ns) {
-  return time_ns > 0 && time_ns < CodecLimits::kMaxTimeNs - kLongestNs;
-}
 
 template <typename Row>
 void SortByTime(std::vector<Row>& rows) {
@@ -41,20 +35,20 @@ void BatchMaker::Add(const RingSlot& slot, const RingSlot* second) {
     case SlotKind::kInterval:
     case SlotKind::kCollective: taken = AddInterval(slot, second); break;
     case SlotKind::kMark:
-      taken = IsTime(slot.a) && slot.e < kMarkKindCount && slot.b >= -1 &&
+      taken = IsEventTime(slot.a) && slot.e < kMarkKindCount && slot.b >= -1 &&
               slot.b < CodecLimits::kMaxTimeNs;
       if (taken) marks_.push_back({slot.a, static_cast<MarkKind>(slot.e), slot.b});
       break;
     case SlotKind::kSample: {
       const auto value = std::bit_cast<float>(slot.c);
-      taken = IsTime(slot.a) && slot.e < kResourceCount && value == value;
+      taken = IsEventTime(slot.a) && slot.e < kResourceCount && value == value;
       if (taken)
         samples_.push_back({slot.a, static_cast<Resource>(slot.e), std::clamp(value, 0.0f, 1.0f)});
       break;
     }
     case SlotKind::kConnection:
-      taken = second != nullptr && IsTime(slot.a) && slot.c < world_size_ &&
-              slot.e < kResourceCount && second->a >= 0 && second->a < kLongestNs;
+      taken = second != nullptr && IsEventTime(slot.a) && slot.c < world_size_ &&
+              slot.e < kResourceCount && second->a >= 0 && second->a < kLongestEventNs;
       if (taken) {
         connections_.push_back(
             {.time_ns = slot.a,
@@ -73,7 +67,7 @@ void BatchMaker::Add(const RingSlot& slot, const RingSlot* second) {
 }
 
 bool BatchMaker::AddInterval(const RingSlot& slot, const RingSlot* second) {
-  if (!IsTime(slot.a) || slot.b < slot.a || slot.b - slot.a > kLongestNs) return false;
+  if (!IsEventTime(slot.a) || slot.b < slot.a || slot.b - slot.a > kLongestEventNs) return false;
   IntervalRow row{slot.a, slot.b - slot.a, slot.c, slot.lane(), false, {}};
   if (slot.kind == SlotKind::kCollective) {
     if (second == nullptr || second->e >= kCollectiveOperationCount) return false;

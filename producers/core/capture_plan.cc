@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "producers/core/event_time.h"
+
 namespace eroica {
 
 bool CapturePlan::Add(const Control& control, int64_t now_ns) {
@@ -20,6 +22,7 @@ bool CapturePlan::Add(const Control& control, int64_t now_ns) {
 
 void CapturePlan::StepBegan(int64_t step, int64_t time_ns) {
   step_ = step;
+  if (!IsEventTime(time_ns)) return;  // the next step begins or ends the window
   for (Window& window : windows_) {
     const Control& wanted = window.control;
     // A request that came late begins with the next step.

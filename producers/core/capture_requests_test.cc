@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <limits>
 #include <vector>
 
 #include "schemas/time_unit.h"
@@ -139,6 +140,25 @@ TEST(CapturePlan, ALateRequestBeginsWithTheNextStepAndEndsWithItsLast) {
   EXPECT_FALSE(plan.Keeps(11 * kNsPerSecond - 1));
   EXPECT_TRUE(plan.Keeps(11 * kNsPerSecond));
   EXPECT_FALSE(plan.Keeps(12 * kNsPerSecond));
+}
+
+// The rounds of the emitter reckon with when a window ended.
+TEST(CapturePlan, ABrokenStampNeitherBeginsNorEndsAWindow) {
+  constexpr int64_t kNow = 100 * kNsPerSecond;
+  CapturePlan plan(CaptureLevel::kCollectives);
+  ASSERT_TRUE(
+      plan.Add({.capture_level = CaptureLevel::kEvents, .first_step = 5, .last_step = 6}, kNow));
+  plan.StepBegan(5, std::numeric_limits<int64_t>::min());
+  EXPECT_FALSE(plan.Keeps(kNow));
+  plan.StepBegan(6, kNow);
+  EXPECT_TRUE(plan.Keeps(kNow + 1));
+  plan.StepBegan(7, std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(plan.Gate(0, kNow), CaptureLevel::kCollectives) << "the step is no longer wanted";
+  plan.StepBegan(8, kNow + 2);
+  EXPECT_TRUE(plan.Keeps(kNow + 1));
+  EXPECT_FALSE(plan.Keeps(kNow + 2));
+  plan.Gate(0, kNow + 61 * kNsPerSecond);
+  EXPECT_FALSE(plan.Keeps(kNow + 1)) << "what ended long ago is forgotten";
 }
 
 }  // namespace

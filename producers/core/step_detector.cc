@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "producers/core/event_time.h"
+
 namespace eroica {
 
 void StepDetector::DataloaderNext(int64_t time_ns, std::vector<Mark>* marks) {
@@ -46,7 +48,7 @@ void StepDetector::BeginStep(int64_t time_ns, std::vector<Mark>* marks) {
   if (has_begun()) {
     if (evaluating_) marks->push_back({time_ns, MarkKind::kEvaluationEnd, step_});
     marks->push_back({time_ns, MarkKind::kStepEnd, step_});
-    if (!unmeasured_ && !paused_) NoteDuration(time_ns - step_begin_ns_);
+    if (!unmeasured_ && !paused_) NoteDuration(EventDurationNs(step_begin_ns_, time_ns));
   }
   evaluating_ = false;
   unmeasured_ = paused_;
@@ -76,9 +78,10 @@ void StepDetector::EndRun() {
   run_ = {};
 }
 
-void StepDetector::NoteDuration(int64_t duration_ns) {
-  durations_.push_back(duration_ns);
-  duration_sum_ns_ += duration_ns;
+void StepDetector::NoteDuration(std::optional<int64_t> duration_ns) {
+  if (!duration_ns) return;  // a broken stamp
+  durations_.push_back(*duration_ns);
+  duration_sum_ns_ += *duration_ns;
   if (durations_.size() > kRecent) {
     duration_sum_ns_ -= durations_.front();
     durations_.pop_front();
@@ -120,7 +123,7 @@ bool StepDetector::HasBecomeSlow(int64_t mean_ns) const {
 }
 
 bool StepDetector::StopsAgain(int64_t mean_ns, int64_t now_ns) {
-  const int64_t silent_ns = now_ns - last_event_ns_;
+  const int64_t silent_ns = EventDurationNs(last_event_ns_, now_ns).value_or(0);
   const bool stops = static_cast<double>(silent_ns) > kBlocked * static_cast<double>(mean_ns) &&
                      silent_ns > kLeastBlockedNs;
   if (!stops || stop_began_ns_ == last_event_ns_) return false;

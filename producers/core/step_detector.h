@@ -82,7 +82,7 @@ class StepDetector {
 
   void BeginStep(int64_t time_ns, std::vector<Mark>* marks);
   void EndRun();
-  void NoteDuration(int64_t duration_ns);
+  void NoteDuration(std::optional<int64_t> duration_ns);
   bool HasBecomeSlow(int64_t mean_ns) const;
   double StandardError(int64_t mean_ns) const;  // of the mean of the last kRecent steps
   bool StopsAgain(int64_t mean_ns, int64_t now_ns);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 #include <string>
 #include <string_view>
@@ -200,6 +201,18 @@ TEST_F(StepDetectorTest, ACheckpointsStepIsNotMeasured) {
   Train(detector_, &now_ns_, 1, 60'000 * kNsPerMs);
   detector_.SetPaused(false);
   Train(detector_, &now_ns_, 20, 100 * kNsPerMs);
+  EXPECT_EQ(detector_.mean_step_ns(), 100 * kNsPerMs);
+}
+
+TEST_F(StepDetectorTest, ABrokenStampIsCountedAndNotMeasured) {
+  Train(detector_, &now_ns_, 60, 100 * kNsPerMs);
+  const int64_t step = detector_.step();
+  for (const int64_t broken_ns :
+       {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max(), int64_t{0}}) {
+    detector_.Step(broken_ns, &marks_);
+    EXPECT_EQ(detector_.Check(now_ns_), Degradation::kNone);
+  }
+  EXPECT_EQ(detector_.step(), step + 3);
   EXPECT_EQ(detector_.mean_step_ns(), 100 * kNsPerMs);
 }
 
