@@ -16,7 +16,8 @@ class AlignedCopy {
   std::span<const uint8_t> Assign(std::span<const std::byte> payload) {
     const size_t words = (payload.size() + sizeof(Word) - 1) / sizeof(Word);
     if (words_.size() < words) words_.resize(words);
-    std::memcpy(words_.data(), payload.data(), payload.size());
+    // An empty one may have no address.
+    if (!payload.empty()) std::memcpy(words_.data(), payload.data(), payload.size());
     return {reinterpret_cast<const uint8_t*>(words_.data()), payload.size()};
   }
 
