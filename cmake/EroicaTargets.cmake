@@ -15,6 +15,8 @@ target_compile_options(eroica_compile_options INTERFACE
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<EQUAL:${EROICA_BATCH},1>>>:-Wno-subobject-linkage>
   $<$<BOOL:${EROICA_WERROR}>:-Werror>
   $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
+# Under Clang Boost 1.74 looks for coroutines in <experimental/coroutine> alone.
+target_compile_definitions(eroica_compile_options INTERFACE $<$<CXX_COMPILER_ID:Clang>:BOOST_ASIO_HAS_CO_AWAIT=1>)
 target_include_directories(eroica_compile_options INTERFACE "${PROJECT_SOURCE_DIR}")
 if(EROICA_SANITIZE)
   target_compile_options(eroica_compile_options INTERFACE

@@ -65,11 +65,11 @@ test_packages=(
   zsh
 )
 developer_packages=(
-  clang
+  clang-16
   clang-format
-  clang-tidy
+  clang-tidy-16
   git
-  libclang-rt-14-dev
+  libclang-rt-16-dev
   lintian
   llvm
 )

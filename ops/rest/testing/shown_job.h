@@ -39,7 +39,7 @@ class ShownJob {
     job.RunOnAll("forward", 20).Run(2, "slow", 5, "train > step").Finish();
     for (PatternBatch& batch : job.batches()) batch.window.index = index;
     // "slow" may be among what rank 0 and 1 folded: of all its time at most.
-    for (const size_t place : {0, 1})
+    for (const size_t place : {size_t{0}, size_t{1}})
       job.batches()[place].folded_critical_ns.fill(16'000'000);  // in eight steps
     job.batches()[1].connections = {{.peer = 0, .bytes = 800, .busy_ns = 100, .retransmits = 4}};
     job.batches()[2].levels = {
