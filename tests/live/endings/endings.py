@@ -130,7 +130,8 @@ def run(args, cell, with_eroica):
     command = [python, *FLAGS[cell.flags], os.path.join(HERE, "job.py"), host, cell.ending]
     with tempfile.TemporaryDirectory(prefix="endings-") as folder:
         own = environment(args, folder, with_eroica)
-        own.update(WORLD_SIZE=str(ranks), MASTER_PORT=str(free_port()))
+        own.update(WORLD_SIZE=str(ranks), MASTER_PORT=str(free_port()),
+                   JOB_NEXT_PORT=str(free_port()))
         processes = [subprocess.Popen(command, env=dict(own, RANK=str(rank)), cwd=folder,
                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                       stderr=subprocess.PIPE, start_new_session=True)
@@ -195,7 +196,8 @@ def compare(args, cell):
     verdict = "unsteady" if unsteady else "changed"
     if len(set(without + with_eroica)) == 1:
         verdict = "same"
-    if not all(rank.out.startswith("trained\n") for ranks in without for rank in ranks):
+    reached = job.REACHED.get(cell.ending, "trained\n")
+    if not all(rank.out.startswith(reached) for ranks in without for rank in ranks):
         verdict = "void"
     return {"cell": str(cell), "host": cell.host, "flags": cell.flags, "ending": cell.ending,
             "verdict": verdict, "without": counted(without), "with": counted(with_eroica)}

@@ -17,7 +17,7 @@ def outcome_of(script, limit=60.0):
 
 
 class Comparing(unittest.TestCase):
-    def record(self, without, with_eroica):
+    def record(self, without, with_eroica, ending="returns"):
         """Of a cell whose runs give these, each again and again."""
         sides = {False: without, True: with_eroica}
         counts = {False: 0, True: 0}
@@ -29,7 +29,7 @@ class Comparing(unittest.TestCase):
 
         original, endings.run = endings.run, run
         self.addCleanup(setattr, endings, "run", original)
-        return endings.compare(None, endings.Cell("numpy", "plain", "returns"))
+        return endings.compare(None, endings.Cell("numpy", "plain", ending))
 
     def test_equal_outcomes_are_the_same(self):
         self.assertEqual(self.record([(0, "", "")], [(0, "", "")])["verdict"], "same")
@@ -51,6 +51,15 @@ class Comparing(unittest.TestCase):
         self.addCleanup(setattr, endings, "run", original)
         cell = endings.Cell("numpy", "plain", "returns")
         self.assertEqual(endings.compare(None, cell)["verdict"], "void")
+
+    def test_an_ending_that_is_not_reached_is_void(self):
+        for ending, said, verdict in (
+                ("restarted", "1\n", "void"), ("restarted", "trained\n1\n", "same"),
+                ("destroyed_and_made_again", "", "void"),
+                ("destroyed_and_made_again", "made again\n", "same"), ("returns", "", "same")):
+            with self.subTest(ending, said=said):
+                sides = [(0, said, "")]
+                self.assertEqual(self.record(sides, sides, ending)["verdict"], verdict)
 
     def test_exit_codes_signals_and_hangs_are_told_apart(self):
         self.assertEqual(outcome_of("raise SystemExit(3)").status, 3)

@@ -277,6 +277,7 @@ def destroyed_and_made_again(host):
     host.destroy()
     host.start()
     host.collective()
+    say("made again")
 
 
 def pending_at_exit(host):
@@ -372,10 +373,11 @@ def child_program(host):
 
 
 def restarted(host):
-    """As an elastic launcher starts a rank again, with the same variables."""
+    """As an elastic launcher starts a rank again, with the same variables; the port is another
+    one, because the process before still holds the first."""
     if os.environ.get("JOB_RESTARTED"):
         return
-    environment = dict(os.environ, JOB_RESTARTED="1")
+    environment = dict(os.environ, JOB_RESTARTED="1", MASTER_PORT=os.environ["JOB_NEXT_PORT"])
     say(subprocess.run([sys.executable, *sys.argv], env=environment, check=False).returncode)
 
 
@@ -462,6 +464,12 @@ last = None
 ENDINGS = [name for name, value in list(globals().items())
            if callable(value) and getattr(value, "__code__", None) is not None
            and value.__code__.co_varnames[:1] == ("host",)]
+
+# What a rank says at least where its ending is reached; others: that it has trained.
+REACHED = {
+    "destroyed_and_made_again": "trained\nmade again\n",
+    "restarted": "trained\ntrained\n",
+}
 
 
 def main():
