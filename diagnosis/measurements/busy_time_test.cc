@@ -9,6 +9,7 @@
 
 #include "diagnosis/measurements/synthetic_job.h"
 #include "diagnosis/measurements/training_view.h"
+#include "schemas/testing/not_empty.h"
 
 namespace eroica {
 namespace {
@@ -87,7 +88,7 @@ TEST(BusyTime, ManyEqualRanksLeaveTheOneThatDiffers) {
       step.peer_wait_ns = batch.rank.value == 4 ? 0 : 200'000'000;
   }
   const CrossRankView view(job.batches, job.summaries);
-  for (const BusyTime& busy : view.busy_times()) {
+  for (const BusyTime& busy : NotEmpty(view.busy_times())) {
     EXPECT_DOUBLE_EQ(busy.excess_ns, busy.rank == 4 ? 200e6 : 0.0);
     EXPECT_EQ(busy.slow_steps, busy.rank == 4 ? 10u : 0u);
   }

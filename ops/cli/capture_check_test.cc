@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "ops/cli/machine_facts.h"
+#include "schemas/testing/not_empty.h"
 
 namespace eroica {
 namespace {
@@ -59,7 +60,7 @@ class CaptureCheckTest : public ::testing::Test {
 };
 
 TEST_F(CaptureCheckTest, EverythingThere) {
-  for (const SourceCheck& check : CheckSources(facts_)) {
+  for (const SourceCheck& check : NotEmpty(CheckSources(facts_))) {
     EXPECT_EQ(check.capture, Capture::kYes) << check.source << ": " << check.why;
     EXPECT_THAT(check.why, Not(IsEmpty())) << check.source;
     EXPECT_THAT(check.to_do, IsEmpty()) << check.source;
@@ -69,7 +70,8 @@ TEST_F(CaptureCheckTest, EverythingThere) {
 
 TEST_F(CaptureCheckTest, AMachineWithoutAnything) {
   facts_ = MachineFacts{};
-  for (const SourceCheck& check : CheckSources(facts_)) EXPECT_THAT(check.source, Not(IsEmpty()));
+  for (const SourceCheck& check : NotEmpty(CheckSources(facts_)))
+    EXPECT_THAT(check.source, Not(IsEmpty()));
   EXPECT_FALSE(Can());
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "schemas/printable_text.h"
+#include "schemas/testing/not_empty.h"
 
 namespace eroica {
 namespace {
@@ -130,7 +131,7 @@ TEST(JobViewText, NoNameDrivesTheTerminalAndColourIsOfSeveritiesAlone) {
   view.held = {{.stage = hostile, .records = 1, .seconds = 60}};
   for (ViewedFinding& finding : view.findings) finding.title = hostile;
   for (ViewedRank& rank : view.deviating) rank.host = hostile;
-  for (const std::string& line : JobViewText(view, hostile, {.size = {100, 40}}))
+  for (const std::string& line : NotEmpty(JobViewText(view, hostile, {.size = {100, 40}})))
     EXPECT_EQ(line, Printable(line));
   EXPECT_THAT(Text(View(), {.size = {100, 40}}), Not(HasSubstr("\x1b")));
   EXPECT_THAT(Text(View(), {.size = {100, 40}, .color = true}),

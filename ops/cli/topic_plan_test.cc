@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "schemas/testing/not_empty.h"
 #include "stream_ops/log/memory_log.h"
 #include "stream_ops/recording/recording_log.h"
 #include "stream_ops/recording/scratch_directory.h"
@@ -55,7 +56,7 @@ TEST(TopicPlan, HoldsTheJsonTopicWhereItIsWanted) {
 }
 
 TEST(TopicPlan, OnlyControlIsCompacted) {
-  for (const TopicSpec& spec : PlanTopics(NodeConfig())) {
+  for (const TopicSpec& spec : NotEmpty(PlanTopics(NodeConfig()))) {
     EXPECT_EQ(spec.config.at("cleanup.policy"),
               spec.name == "eroica.control" ? "compact" : "delete")
         << spec.name;
@@ -64,7 +65,7 @@ TEST(TopicPlan, OnlyControlIsCompacted) {
 }
 
 TEST(TopicPlan, AsPlannedIsNoDifference) {
-  for (const TopicSpec& spec : PlanTopics(NodeConfig()))
+  for (const TopicSpec& spec : NotEmpty(PlanTopics(NodeConfig())))
     EXPECT_THAT(DifferencesFromPlan(spec, spec), IsEmpty());
 }
 

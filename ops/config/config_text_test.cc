@@ -10,6 +10,7 @@
 
 #include "ops/config/config_file.h"
 #include "ops/config/option.h"
+#include "schemas/testing/not_empty.h"
 
 namespace eroica {
 namespace {
@@ -49,7 +50,7 @@ TEST(ConfigText, ReferencePageIsWhatTheDeclarationsSay) {
 }
 
 TEST(NodeOptions, EveryDefaultIsAllowed) {
-  for (const Option& option : NodeOptions())
+  for (const Option& option : NotEmpty(NodeOptions()))
     EXPECT_TRUE(Check(option, option.get(NodeConfig())).ok()) << option.name;
 }
 
@@ -57,7 +58,7 @@ TEST(NodeOptions, EveryNameStandsOnceInItsSection) {
   std::set<std::string> names;
   std::set<std::string> closed_sections;
   std::string section;
-  for (const Option& option : NodeOptions()) {
+  for (const Option& option : NotEmpty(NodeOptions())) {
     EXPECT_TRUE(names.insert(option.name).second) << option.name;
     EXPECT_FALSE(option.doc.empty()) << option.name;
     const std::string own = option.name.substr(0, option.name.rfind('.'));

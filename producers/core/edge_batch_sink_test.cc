@@ -8,6 +8,7 @@
 
 #include "producers/core/log_batch_sink.h"
 #include "schemas/test_encoder.h"
+#include "schemas/testing/not_empty.h"
 #include "state_store/in_memory_store.h"
 #include "stream_ops/log/memory_log.h"
 #include "stream_ops/runtime/testing/log_reading.h"
@@ -87,7 +88,7 @@ class Stage final : public ProcessorContext {
   explicit Stage(MemoryLog& log) {
     SummarizeProcessor processor(EdgeSummarizer::InOrder());
     EXPECT_TRUE(processor.Init(*this).ok());
-    for (const ConsumerRecord& record : ReadTopic(log, "eroica.events"))
+    for (const ConsumerRecord& record : NotEmpty(ReadTopic(log, "eroica.events")))
       EXPECT_TRUE(processor.Process(record).ok());
   }
   struct Output {

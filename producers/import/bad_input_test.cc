@@ -13,6 +13,7 @@
 #include "producers/import/test_folder.h"
 #include "producers/import/trace_import.h"
 #include "schemas/test_encoder.h"
+#include "schemas/testing/not_empty.h"
 
 namespace eroica {
 namespace {
@@ -49,7 +50,8 @@ class BadInput : public testing::Test {
     EXPECT_TRUE(report.ok()) << report.status();
     if (!report.ok()) return {};
     EXPECT_TRUE(report->total.closed());
-    for (const FileReport& file : report->files) EXPECT_TRUE(file.counts.closed()) << file.path;
+    for (const FileReport& file : NotEmpty(report->files))
+      EXPECT_TRUE(file.counts.closed()) << file.path;
     return *std::move(report);
   }
   static void ExpectSays(const std::vector<std::string>& warnings, std::string_view text) {

@@ -7,6 +7,7 @@
 #include "producers/import/batch_collector.h"
 #include "producers/import/test_folder.h"
 #include "producers/import/trace_import.h"
+#include "schemas/testing/not_empty.h"
 
 namespace eroica {
 namespace {
@@ -194,7 +195,7 @@ TEST_F(ChromeTraceImport, ExecutionsFindTheirEnqueues) {
   }
   EXPECT_EQ(Import().collectives, 4u);
   for (const uint32_t rank : {0u, 1u}) {
-    for (const SeenCollective& seen : sink.Collectives(rank)) {
+    for (const SeenCollective& seen : NotEmpty(sink.Collectives(rank))) {
       EXPECT_EQ(seen.row.operation, seen.row.bytes == 32 ? CollectiveOperation::kAllReduce
                                                          : CollectiveOperation::kReduceScatter);
     }

@@ -10,6 +10,7 @@
 #include "producers/import/batch_collector.h"
 #include "producers/import/test_folder.h"
 #include "producers/import/trace_import.h"
+#include "schemas/testing/not_empty.h"
 
 namespace eroica {
 namespace {
@@ -31,7 +32,8 @@ class RealTraces : public testing::Test {
     EXPECT_TRUE(report.ok()) << report.status();
     if (!report.ok()) return {};
     EXPECT_TRUE(report->total.closed());
-    for (const FileReport& file : report->files) EXPECT_TRUE(file.counts.closed()) << file.path;
+    for (const FileReport& file : NotEmpty(report->files))
+      EXPECT_TRUE(file.counts.closed()) << file.path;
     return *std::move(report);
   }
 
@@ -39,7 +41,7 @@ class RealTraces : public testing::Test {
   void ExpectAllMeet(const ImportReport& report) {
     std::map<std::tuple<CommId, CollectiveOperation, uint64_t>, std::set<uint32_t>> met;
     for (const uint32_t rank : report.ranks) {
-      for (const SeenCollective& seen : sink.Collectives(rank)) {
+      for (const SeenCollective& seen : NotEmpty(sink.Collectives(rank))) {
         if (IsPointToPoint(seen.row.operation)) continue;
         EXPECT_TRUE(met[std::tuple(seen.communicator.id, seen.row.operation, seen.row.sequence)]
                         .insert(rank)

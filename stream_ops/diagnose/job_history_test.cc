@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "diagnosis/measurements/training_view.h"
+#include "schemas/testing/not_empty.h"
 
 namespace eroica {
 namespace {
@@ -97,7 +98,7 @@ TEST(JobHistory, ARunThatBeginsHasNoPast) {
   Remember(WindowKind::kTime, 7, history, rows);
   StateChanges changes;
   history.Forget(kJob, WindowKind::kSteps, changes);
-  for (const StateChanges::Change& change : changes.changes()) {
+  for (const StateChanges::Change& change : NotEmpty(changes.changes())) {
     EXPECT_EQ(change.kind, StateChanges::Change::Kind::kDelete);
     rows.erase(change.key);
   }

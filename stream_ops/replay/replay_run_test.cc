@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "schemas/testing/not_empty.h"
 #include "state_store/in_memory_store.h"
 #include "stream_ops/log/memory_log.h"
 #include "stream_ops/recording/recorded_slice.h"
@@ -168,7 +169,7 @@ TEST_F(ReplayRunTest, ABoundedRunMarksWhatItsStagesSend) {
   const Topology topology = TwoStages();
   InMemoryStore store;
   ASSERT_TRUE(BoundedRun(*source_, store, topology, {}).Run().ok());
-  for (const ConsumerRecord& record : ReadTopic(*source_, kPatterns))
+  for (const ConsumerRecord& record : NotEmpty(ReadTopic(*source_, kPatterns)))
     EXPECT_EQ(FindHeader(record.headers, kHeaderStage), "first");
   EXPECT_EQ(Replay("replay", Input()).findings.size(), 50u) << "of the events alone";
 }
@@ -330,7 +331,8 @@ TEST_F(ReplayOfArrivalsTest, SilenceDoesWhatItDidLive) {
   std::vector<PunctuationType> punctuations;
   const Output replayed = Replay("replay", Input(kBegin + 60'000), {}, 0, &punctuations);
   std::vector<std::string> findings;
-  for (const ConsumerRecord& record : ReadTopic(*OpenFolder(folder_.path() + "/replay"), kFindings))
+  for (const ConsumerRecord& record :
+       NotEmpty(ReadTopic(*OpenFolder(folder_.path() + "/replay"), kFindings)))
     findings.push_back(record.value);
   std::sort(findings.begin(), findings.end());
   EXPECT_EQ(findings, live.Findings());

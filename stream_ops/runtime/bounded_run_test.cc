@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "schemas/testing/not_empty.h"
 #include "state_store/in_memory_store.h"
 #include "stream_ops/log/memory_log.h"
 #include "stream_ops/runtime/testing/log_reading.h"
@@ -155,7 +156,7 @@ TEST(Topology, TheThreeStagesFollowTheData) {
 }
 
 TEST(TopicLayout, RecordsAreStampedAsTheyArrive) {
-  for (const TopicSpec& spec : TopicSpecs("eroica", {}))
+  for (const TopicSpec& spec : NotEmpty(TopicSpecs("eroica", {})))
     EXPECT_EQ(spec.config.at("message.timestamp.type"), "LogAppendTime") << spec.name;
 }
 

@@ -1,6 +1,7 @@
 // A rank whose process is started again and counts its steps from 0.
 #include <gtest/gtest.h>
 
+#include "schemas/testing/not_empty.h"
 #include "stream_ops/summarize/summarize_harness.h"
 
 namespace eroica {
@@ -33,7 +34,7 @@ EventBatch Steps(const Process& process, uint64_t sequence, int64_t first, int64
 // Windows by index, of the process that started then or has this pid.
 std::vector<int64_t> IndicesOf(const SummarizeHarness& harness, uint32_t pid, int64_t from_ns) {
   std::vector<int64_t> indices;
-  for (const PatternBatch& batch : harness.patterns()) {
+  for (const PatternBatch& batch : NotEmpty(harness.patterns())) {
     if (batch.pid == pid && batch.window.start_ns >= from_ns) {
       EXPECT_FALSE(batch.silent);
       indices.push_back(batch.window.index);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ops/config/text_file.h"
+#include "schemas/testing/not_empty.h"
 #include "tests/evaluation/score/known_misses.h"
 #include "tests/evaluation/score/run_queue.h"
 #include "tests/evaluation/score/scenario_file.h"
@@ -38,7 +39,7 @@ std::vector<std::string> FastFiles() {
 class ScoreSuite : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    for (const std::string& file : FastFiles()) {
+    for (const std::string& file : NotEmpty(FastFiles())) {
       absl::StatusOr<Scenario> scenario = ReadScenario(file);
       ASSERT_TRUE(scenario.ok()) << scenario.status();
       scenario->seeds.resize(1);

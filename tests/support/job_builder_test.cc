@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "schemas/testing/not_empty.h"
+
 namespace eroica::testing {
 namespace {
 
@@ -24,7 +26,7 @@ std::map<uint64_t, std::map<uint32_t, int64_t>> CollectiveDurations(
 TEST(JobBuilder, KeepsTheInvariantsOfBatches) {
   std::map<uint32_t, uint64_t> next;
   std::map<uint32_t, bool> final;
-  for (const EventBatch& batch : BuildJob({})) {
+  for (const EventBatch& batch : NotEmpty(BuildJob({}))) {
     const uint32_t rank = batch.identity.rank.value;
     EXPECT_EQ(batch.sequence, next[rank]++);
     EXPECT_FALSE(final[rank]);

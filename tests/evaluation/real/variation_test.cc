@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <set>
 
+#include "schemas/testing/not_empty.h"
+
 namespace eroica {
 namespace {
 
@@ -66,7 +68,7 @@ TEST(Variations, AnyRankMayBeMissing) {
 
 TEST(Variations, AChoiceBelongsToOnePart) {
   std::set<Ranks> seen;
-  for (const Variation& variation : VariationsOf(JobOf(4, 4))) {
+  for (const Variation& variation : NotEmpty(VariationsOf(JobOf(4, 4)))) {
     if (variation.window_steps != 1) continue;
     EXPECT_TRUE(seen.insert(variation.ranks).second);
     EXPECT_EQ(variation.part == RecordedPart::kAll, variation.ranks.size() == 4);
@@ -98,7 +100,7 @@ TEST(Variations, EveryLengthOfWindowsWithEveryRecordingAndOnceWithoutMarks) {
 TEST(Variations, WhatHasNoStepMarksCannotLoseThem) {
   RealJob job = JobOf(2, 2);
   for (EventBatch& batch : job.batches) batch.marks.clear();
-  for (const Variation& variation : VariationsOf(job))
+  for (const Variation& variation : NotEmpty(VariationsOf(job)))
     EXPECT_EQ(variation.step_marks, StepMarks::kKept);
 }
 

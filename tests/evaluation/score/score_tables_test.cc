@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "schemas/testing/not_empty.h"
 #include "tests/evaluation/score/accuracy_page.h"
 #include "tests/evaluation/score/testing/scored_runs.h"
 
@@ -37,7 +38,7 @@ const TextTable& Titled(const std::vector<TextTable>& tables, const std::string&
 }
 
 TEST(ScoreTables, RowsAreAsLongAsTheFirst) {
-  for (const TextTable& table : ScoreTables(Score(RunsOfTables()))) {
+  for (const TextTable& table : NotEmpty(ScoreTables(Score(RunsOfTables())))) {
     for (const auto& row : table.rows)
       EXPECT_EQ(row.size(), table.rows.front().size()) << table.title;
   }
