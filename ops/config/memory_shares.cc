@@ -33,10 +33,10 @@ MemoryShares SharesOf(const NodeConfig& config) {
           .align = share(config.align.memory_mib, all / 8),
           .diagnose = share(config.diagnose.memory_mib, all * 3 / 16),
           .shown = share(config.rest.memory_mib, all / 16),
-          .fetched = std::max(kMiB, all / 12 / threads),
+          .fetched = std::max(kMiB, all / 16 / threads),
           .fetch = std::clamp(all / kAnswersOfAll, kAnswerMin, kMiB),
           .unpacked = std::clamp(all / 16, kUnpackedMin, kUnpackedMax),
-          .unsent = std::max(kMiB, all / 24 / threads)};
+          .unsent = std::max(kMiB, all / 32 / threads)};
 }
 
 std::map<std::string, std::string> KafkaPropertiesOf(const NodeConfig& config) {

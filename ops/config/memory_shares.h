@@ -1,5 +1,5 @@
 // How the memory of a node, runtime.memory_mib, is shared out: what each part may take at most
-// where the configuration does not say (state.memory_mib and so on). The shares leave an eighth
+// where the configuration does not say (state.memory_mib and so on). The shares leave a sixth
 // for what has no bound of its own: code, names and look-backs of the jobs, and the
 // allocator's gaps.
 #pragma once

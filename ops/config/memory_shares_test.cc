@@ -45,9 +45,9 @@ TEST(MemoryShares, KafkasQueuesHaveTheirsUnlessTheConfigurationSaysMore) {
   config.runtime.memory_mib = 1'200;
   config.node.roles = {"diagnose"};
   auto properties = KafkaPropertiesOf(config);
-  EXPECT_EQ(properties["queued.max.messages.kbytes"], "102400");
-  EXPECT_EQ(properties["queue.buffering.max.kbytes"], "51200");
-  EXPECT_EQ(properties["queued.min.messages"], "204800");
+  EXPECT_EQ(properties["queued.max.messages.kbytes"], "76800");
+  EXPECT_EQ(properties["queue.buffering.max.kbytes"], "38400");
+  EXPECT_EQ(properties["queued.min.messages"], "153600");
   EXPECT_EQ(properties["fetch.max.bytes"], "38400");
   EXPECT_EQ(properties["receive.message.max.bytes"], "78643200");
   config.kafka.properties = {{"queued.max.messages.kbytes", "7"}, {"linger.ms", "1"}};
