@@ -64,10 +64,11 @@ FlightTable::Launched FlightTable::Launch(InFlightCollective in_flight) {
     if ((state & kPhaseMask) != kFree) continue;
     if (!slot.state.compare_exchange_strong(state, state | kTaken, std::memory_order_acq_rel))
       continue;
-    slot.sequence.store(in_flight.sequence, std::memory_order_relaxed);
-    slot.bytes.store(in_flight.bytes, std::memory_order_relaxed);
-    slot.launched_ns.store(in_flight.launched_ns, std::memory_order_relaxed);
-    slot.key.store(key, std::memory_order_relaxed);
+    // Released, and acquired by Read: who sees one of these sees that the slot was taken before.
+    slot.sequence.store(in_flight.sequence, std::memory_order_release);
+    slot.bytes.store(in_flight.bytes, std::memory_order_release);
+    slot.launched_ns.store(in_flight.launched_ns, std::memory_order_release);
+    slot.key.store(key, std::memory_order_release);
     const uint64_t generation = state >> kGenerationShift;
     slot.state.store(generation << kGenerationShift | kWaiting, std::memory_order_release);
     return {.ticket = (generation * kSlots + number) + 1, .sequence = in_flight.sequence};
@@ -102,11 +103,11 @@ std::optional<InFlightCollective> FlightTable::End(uint64_t ticket) {
 
 InFlightCollective FlightTable::Read(const Slot& slot, uint64_t phase) {
   InFlightCollective row;
-  Unpack(slot.key.load(std::memory_order_relaxed), &row.communicator, &row.operation, &row.peer);
+  Unpack(slot.key.load(std::memory_order_acquire), &row.communicator, &row.operation, &row.peer);
   row.started = phase == kRunning;
-  row.sequence = slot.sequence.load(std::memory_order_relaxed);
-  row.bytes = slot.bytes.load(std::memory_order_relaxed);
-  row.launched_ns = slot.launched_ns.load(std::memory_order_relaxed);
+  row.sequence = slot.sequence.load(std::memory_order_acquire);
+  row.bytes = slot.bytes.load(std::memory_order_acquire);
+  row.launched_ns = slot.launched_ns.load(std::memory_order_acquire);
   return row;
 }
 
@@ -116,7 +117,6 @@ std::vector<InFlightCollective> FlightTable::InFlight() const {
     const uint64_t state = slot.state.load(std::memory_order_acquire);
     if ((state & kPhaseMask) != kWaiting && (state & kPhaseMask) != kRunning) continue;
     const InFlightCollective row = Read(slot, state & kPhaseMask);
-    std::atomic_thread_fence(std::memory_order_acquire);
     if (slot.state.load(std::memory_order_relaxed) == state) rows.push_back(row);
   }
   std::sort(rows.begin(), rows.end(), [](const InFlightCollective& x, const InFlightCollective& y) {
