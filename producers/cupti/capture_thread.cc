@@ -56,8 +56,9 @@ void* CaptureThread::Run(void* self) {
   static std::atomic<bool> said{false};
   RunAtBoundary([thread] { thread->Loop(); },
                 [thread](const Thrown& thrown) {
-                  thread->Publish(CuptiCapture::State::kOff, true);
+                  // Before those who wait for the end hear of it.
                   SayThrownOnce(&said, "the capture of device work", thrown);
+                  thread->Publish(CuptiCapture::State::kOff, true);
                 });
   return nullptr;
 }
