@@ -22,6 +22,8 @@ if(EROICA_SANITIZE)
   target_compile_options(eroica_compile_options INTERFACE
     -fsanitize=${EROICA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(eroica_compile_options INTERFACE -fsanitize=${EROICA_SANITIZE})
+  # What no sanitizer sees: an optional without a value, an index beyond a vector's end within its memory.
+  target_compile_definitions(eroica_compile_options INTERFACE _GLIBCXX_ASSERTIONS)
 endif()
 
 # For folders whose code waits for people, files and peers: a release build of them takes a third less
@@ -31,11 +33,12 @@ set(EROICA_LIGHT $<$<CONFIG:Release>:-O1>)
 # Test programs are many and are linked once each; mold, where it is installed, takes a tenth of ld's time.
 find_program(EROICA_MOLD mold)
 set(EROICA_TEST_LINKER)
-if(EROICA_MOLD AND NOT EROICA_SANITIZE)
+if(EROICA_MOLD)
   set(EROICA_TEST_LINKER -fuse-ld=mold)
 endif()
 
 include(EroicaTsan)
+include(EroicaSanitizedHost)
 
 # eroica_compiled_sources(OUT name source...)
 # What a target compiles for these sources of this folder: batches of up to EROICA_BATCH of them.
@@ -108,11 +111,12 @@ function(eroica_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
+  math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * ${EROICA_TEST_SLOWNESS}")
   eroica_compiled_sources(sources ${name} ${ARG_SOURCES})
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE eroica_compile_options ${ARG_DEPS} GTest::gmock GTest::gtest GTest::gtest_main)
   # Optimizing what runs once takes longer than running it.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
+  target_compile_options(${name} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O0>)
   target_link_options(${name} PRIVATE ${EROICA_TEST_LINKER})
   eroica_link_tsan_threads(${name})
   # What may take long begins first, so that nothing long is left for the end.
