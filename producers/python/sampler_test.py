@@ -111,7 +111,7 @@ KNOWN_FRAMES = ("<module>|fib|made|churn|until|seconds_of|<genexpr>|<lambda>|rea
 
 class SamplerTest(unittest.TestCase):
     def each(self):
-        return interpreters.all_interpreters().values()
+        return interpreters.readable().values()
 
     def run_sampled(self, python, script, hz="100", **changes):
         run = interpreters.run(python, script, EROICA_PYTHON_HZ=hz, **changes)
@@ -121,7 +121,7 @@ class SamplerTest(unittest.TestCase):
 
     def reads_memory(self, python):
         """CPythons whose frames FrameReader knows; in others the main thread is visited."""
-        version = next(v for v, path in interpreters.all_interpreters().items() if path == python)
+        version = next(v for v, path in interpreters.readable().items() if path == python)
         return tuple(map(int, version.split("."))) <= (3, 13)
 
     def test_a_loop_that_never_gives_the_gil_away_is_seen(self):

@@ -19,11 +19,11 @@ class ShutdownTest(unittest.TestCase):
 
     def each(self):
         return [
-            python for python in interpreters.all_interpreters().values() for _ in range(self.TIMES)
+            one for one in interpreters.all_interpreters().items() for _ in range(self.TIMES)
         ]
 
     def ends(self, script, status):
-        for python in self.each():
+        for version, python in self.each():
             run = interpreters.run(
                 python,
                 self.HEAD * ("import eroica" not in script) + script,
@@ -32,7 +32,8 @@ class ShutdownTest(unittest.TestCase):
                 timeout=60,
                 PYTHONWARNINGS="ignore",
             )  # of forks beside threads
-            self.assertEqual((run.status, run.err), (status, ""), python)
+            said = interpreters.said_at_start(version)
+            self.assertEqual((run.status, run.err), (status, said), python)
 
     BUSY = "end = time.monotonic() + 0.05\nwhile time.monotonic() < end: pass\n"
 
@@ -106,14 +107,15 @@ for _ in range(20):
         )
 
     def test_atexit_callbacks_of_the_script_still_run(self):
-        for python in list(interpreters.all_interpreters().values()):
+        for version, python in interpreters.all_interpreters().items():
             run = interpreters.run(
                 python,
                 "import atexit, eroica\natexit.register(print, 'bye')",
                 epilogue=False,
                 EROICA_PYTHON_HZ="1000",
             )
-            self.assertEqual((run.status, run.out, run.err), (0, "bye\n", ""))
+            said = interpreters.said_at_start(version)
+            self.assertEqual((run.status, run.out, run.err), (0, "bye\n", said))
 
 
 if __name__ == "__main__":

@@ -8,12 +8,16 @@ import os
 import subprocess
 import sys
 import tempfile
+import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PRODUCER = os.path.dirname(HERE)
 ZERO_CODE = os.path.join(PRODUCER, "zero_code")
 LIB_DIR = os.environ.get("EROICA_TEST_LIB_DIR", "")
-VERSIONS = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
+# Whose structures Eroica knows: its stacks are read, and calls can be built in.
+READABLE = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
+VERSIONS = READABLE + ("3.15",)
+NO_STACKS = "eroica: no Python stacks: a CPython outside 3.9 to 3.14\n"
 
 
 def _version(path):
@@ -32,8 +36,7 @@ def _version(path):
 
 
 @functools.lru_cache(maxsize=None)
-def all_interpreters():
-    """{version: path}, from 3.9 on; at least the one that runs the tests."""
+def _found():
     found = {"%d.%d" % sys.version_info[:2]: sys.executable}
     for version in VERSIONS:
         candidates = glob.glob(
@@ -50,6 +53,28 @@ def all_interpreters():
                 and _version(candidate) == version
             ):
                 found[version] = candidate
+    return found
+
+
+def all_interpreters():
+    """{version: path}, from 3.9 on; at least the one that runs the tests."""
+    return _chosen(_found())
+
+
+def readable():
+    """As all_interpreters, of those whose structures Eroica knows."""
+    found = {version: path for version, path in _found().items() if version in READABLE}
+    if not found:
+        raise unittest.SkipTest("no CPython whose structures Eroica knows")
+    return _chosen(found)
+
+
+def said_at_start(version):
+    """On standard error, where the sampler is to run."""
+    return "" if version in READABLE else NO_STACKS
+
+
+def _chosen(found):
     versions = sorted(found, key=lambda one: VERSIONS.index(one) if one in VERSIONS else 99)
     if not os.environ.get("EROICA_TEST_EVERY_PYTHON"):
         versions = [version for version in versions if version in (versions[0], versions[-1])]
