@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs, builds, starts a real Kafka broker, runs the tests and stops the broker. The last lines say what passed; the exit code is ctest's.
-#   ops/test.sh           the release build, every test but the nightly ones (about 20 minutes from nothing on 2 cores)
+#   ops/test.sh           the release build, every test but the nightly ones (about 15 minutes from nothing on 2 cores)
 #   ops/test.sh --all     and the nightly ones, then all of it under the sanitizers, each source alone, and clang-tidy (hours)
 #   ops/test.sh --asan    under AddressSanitizer and UndefinedBehaviorSanitizer
 #   ops/test.sh --tsan    under ThreadSanitizer
