@@ -212,13 +212,13 @@ std::string EncodeState(const LedgerState& ledger) {
   return BytesOf(writer.builder());
 }
 
-std::string EncodeState(const TelemetryGapsState& state) {
+std::string EncodeState(const TelemetryGapsState& gaps) {
   WireWriter writer;
-  const auto gaps = writer.Tables<wire::TelemetryGap>(
-      state.gaps, [&](const TelemetryGap& gap) { return WriteGap(gap, writer); });
-  const auto heard = WriteRanks(state.heard, writer);
-  const auto ended = WriteRanks(state.ended, writer);
-  const auto table = wire::CreateTelemetryGaps(writer.builder(), state.steps, gaps, heard, ended);
+  const auto missing = writer.Tables<wire::TelemetryGap>(
+      gaps.gaps, [&](const TelemetryGap& gap) { return WriteGap(gap, writer); });
+  const auto heard = WriteRanks(gaps.heard, writer);
+  const auto ended = WriteRanks(gaps.ended, writer);
+  const auto table = wire::CreateTelemetryGaps(writer.builder(), gaps.steps, missing, heard, ended);
   wire::FinishDiagnosisStateBuffer(writer.builder(),
                                    wire::CreateDiagnosisState(writer.builder(), 0, 0, table));
   return BytesOf(writer.builder());

@@ -22,7 +22,7 @@ uint64_t LoadWord(const uint8_t* bytes) {
 // eight bytes in its top byte.
 uint64_t EndsIn32Bytes(const uint8_t* bytes) {
   uint64_t ends = 0;
-  for (int i = 0; i < 4; ++i)
+  for (size_t i = 0; i < 4; ++i)
     ends |= (((~LoadWord(bytes + 8 * i) & kStopBits) >> 7) * 0x0102040810204080 >> 56) << (8 * i);
   return ends;
 }
