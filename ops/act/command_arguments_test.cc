@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "ops/findings/testing/findings_topic.h"
 
 namespace eroica {
@@ -36,10 +39,25 @@ TEST(CommandArguments, EachPlaceholderStaysWithinItsArgument) {
 }
 
 TEST(CommandArguments, HostileNamesReachNoCommand) {
-  for (const std::string name : {"", "-rf", "a b", "a;reboot", "$(reboot)", "`x`", "a\nb", "a|b",
-                                 "../../etc", "/etc/passwd", "a\x1b[2J", "caf\xc3\xa9", "a'b",
-                                 "a\"b", "*", "a\\b", std::string("a\0b", 3).c_str(), "{rank}"}) {
-    if (name == "a") continue;  // what is left of a NUL by C's strings
+  const std::vector<std::string> hostile = {"",
+                                            "-rf",
+                                            "a b",
+                                            "a;reboot",
+                                            "$(reboot)",
+                                            "`x`",
+                                            "a\nb",
+                                            "a|b",
+                                            "../../etc",
+                                            "/etc/passwd",
+                                            "a\x1b[2J",
+                                            "caf\xc3\xa9",
+                                            "a'b",
+                                            "a\"b",
+                                            "*",
+                                            "a\\b",
+                                            std::string("a\0b", 3),
+                                            "{rank}"};
+  for (const std::string& name : hostile) {
     EXPECT_FALSE(ArgumentsFor({"/bin/x", "{job}"}, Of(name, {})).ok()) << name;
     EXPECT_FALSE(ArgumentsFor({"/bin/x", "{host}"}, Of("j", {{.rank = 1, .host = name}})).ok())
         << name;

@@ -228,6 +228,7 @@ class RunProgram(unittest.TestCase):
         self.assertEqual(done.returncode, 7, done.stderr)
         self.assertIn("the job runs without Eroica", done.stderr)
 
+    @unittest.skipIf("EROICA_SANITIZED" in os.environ, "a sanitizer's runtime needs descriptors, too")
     def test_a_process_that_can_have_no_other_becomes_the_job(self):
         def allow_one_file_more():
             resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))

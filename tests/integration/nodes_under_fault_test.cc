@@ -265,6 +265,8 @@ TEST_P(NodesUnderFault, NodesComeAndGoAllTheTime) {
   for (int change = 0; change < 12; ++change) {
     Pause(200, 1'500);
     const size_t node = AnyNode();
+    // Before its first line it may not catch signals yet.
+    while (nodes_[node]->ErrSoFar().empty()) std::this_thread::sleep_for(milliseconds(20));
     nodes_[node]->Signal(SIGTERM);
     const ProgramRun run = nodes_[node]->Wait();
     EXPECT_EQ(run.exit_code, 0) << run.err;

@@ -97,7 +97,8 @@ TEST_F(IncidentKafkaTest, GoesIntoARecordingAndBackWithEveryByte) {
   ASSERT_EQ(again.exit_code, kExitNothingFound) << again.err;
   const auto checksums = [](const std::string& json) {
     std::vector<std::string> sums;
-    for (const auto& topic : nlohmann::json::parse(json).at("topics")) {
+    const nlohmann::json document = nlohmann::json::parse(json);
+    for (const auto& topic : document.at("topics")) {
       for (const auto& partition : topic.at("contents")) {
         sums.push_back(std::to_string(partition.at("partition").get<int>()) + " " +
                        partition.at("sha256").get<std::string>());

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.request
 
 from api_test import SCENARIO, STARTS_WITHIN_S, make_token, start_node, wait_for_a_finding
@@ -47,10 +48,15 @@ class Client:
         return wait_for(ended, lambda: "the replay does not end")
 
     def wait_for_the_jobs_end(self):
-        wait_for(
-            lambda: self.ask("/v1/jobs/" + JOB)["job"]["state"] == "ended",
-            lambda: "the job does not end",
-        )
+        def ended():
+            try:
+                return self.ask("/v1/jobs/" + JOB)["job"]["state"] == "ended"
+            except urllib.error.HTTPError as error:
+                if error.code != 404:  # the node has not seen the job yet
+                    raise
+                return False
+
+        wait_for(ended, lambda: "the job does not end")
 
     def wait_for_findings(self, expected):
         """The node reads its own findings from the log: the last ones come after the job's end."""
