@@ -14,7 +14,8 @@ target_compile_options(eroica_compile_options INTERFACE
   # A batch includes source files: what is local to one is local to a header for g++.
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<EQUAL:${EROICA_BATCH},1>>>:-Wno-subobject-linkage>
   $<$<BOOL:${EROICA_WERROR}>:-Werror>
-  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
+  # librdkafka's macros of arguments are such expressions.
+  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety -Wno-gnu-statement-expression-from-macro-expansion>)
 # Under Clang Boost 1.74 looks for coroutines in <experimental/coroutine> alone.
 target_compile_definitions(eroica_compile_options INTERFACE $<$<CXX_COMPILER_ID:Clang>:BOOST_ASIO_HAS_CO_AWAIT=1>)
 target_include_directories(eroica_compile_options INTERFACE "${PROJECT_SOURCE_DIR}")

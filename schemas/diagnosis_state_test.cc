@@ -11,7 +11,7 @@ namespace eroica {
 namespace {
 
 // Names come from outside: they hold whatever bytes they like.
-const std::string kHostile("a\nb\0 9 9\x1b[2J", 13);
+const std::string kHostile("a\nb\0 9 9\x1b[2J", 12);
 
 RankTimes ExampleTimes(uint32_t ranks) {
   RankTimes times;
@@ -19,7 +19,7 @@ RankTimes ExampleTimes(uint32_t ranks) {
   times.world_size = ranks;
   for (uint32_t rank = 0; rank < ranks; ++rank)
     times.rows.push_back({rank, 1.5f * static_cast<float>(rank), 0.25f});
-  times.roles = std::string(3 * CodecLimits::kNameBytes, 'r');
+  times.roles = std::string(size_t{3} * CodecLimits::kNameBytes, 'r');
   times.processes = 42;
   times.device_calls.resize(2);
   times.device_calls[1].name = kHostile;

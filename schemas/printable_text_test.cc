@@ -44,15 +44,9 @@ TEST(PercentEncoded, LeavesWhatNeedsNothing) {
 }
 
 TEST(PercentEncoded, KeepsDifferentNamesApart) {
-  const std::vector<std::string> names = {"a\nb",
-                                          "a%0Ab",
-                                          "a%b",
-                                          "a%25b",
-                                          std::string("a\0b", 3),
-                                          "a\xff"
-                                          "b",
-                                          "a\\nb",
-                                          "ab"};
+  const std::vector<std::string> names = {
+      "a\nb",  "a%0Ab", "a%b", "a%25b", std::string("a\0b", 3), std::string("a\xff") + "b",
+      "a\\nb", "ab"};
   std::set<std::string> encoded;
   for (const std::string& name : names) {
     encoded.insert(PercentEncoded(name));

@@ -74,16 +74,16 @@ TEST(RootCause, ClaimsAboutOneCulpritBecomeOneFinding) {
 TEST(RootCause, ASlowRankWhoseDeviceOthersNameIsSaidToBePerhapsServedLast) {
   TrainingView job = Job();
   for (PatternBatch& batch : job.batches()) batch.host = "vm";
-  for (const uint32_t rank : {1, 2, 3}) job.batches()[rank].device = 0;
+  for (const uint32_t rank : {1u, 2u, 3u}) job.batches()[rank].device = 0;
   Finding claim = Claim(1, 0.9, 4e7);
   claim.culprits[0].host = "vm";
   claim.culprits[0].device = 0;
   const auto caveats = [&] { return Diagnose(job, {claim})[0].caveats; };
   EXPECT_THAT(caveats(), Contains(HasSubstr("2 other ranks of the host name device 0")));
-  for (const uint32_t rank : {2, 3}) job.batches()[rank].device = static_cast<int32_t>(rank);
+  for (const uint32_t rank : {2u, 3u}) job.batches()[rank].device = static_cast<int32_t>(rank);
   EXPECT_THAT(caveats(), IsEmpty()) << "each has its own";
-  for (const uint32_t rank : {2, 3}) job.batches()[rank].device = 0;
-  for (const uint32_t rank : {2, 3}) job.batches()[rank].host = "other";
+  for (const uint32_t rank : {2u, 3u}) job.batches()[rank].device = 0;
+  for (const uint32_t rank : {2u, 3u}) job.batches()[rank].host = "other";
   EXPECT_THAT(caveats(), IsEmpty()) << "another host";
   claim.kind = FindingKind::kCommunication;
   job.batches()[2].host = "vm";

@@ -128,7 +128,7 @@ TEST(LinkMatrixOperator, WhatIsSlowAndCostsLittleAsksForTwoWindows) {
 TEST(LinkMatrixOperator, ALittleSlowInManyConnectionsAsksForTwoWindows) {
   Ring ring(32);
   for (uint32_t rank = 0; rank < 32; ++rank) {
-    for (const uint32_t hosts : {1, 2, 3})
+    for (const uint32_t hosts : {1u, 2u, 3u})
       ring.Connect(rank, (rank + 8 * hosts) % 32, rank < 8 && hosts == 1 ? 33 : kHealthy);
   }
   const std::vector<Finding> findings = ring.Evaluate();

@@ -53,7 +53,7 @@ TEST(BusyTime, ExcessIsOverTheMedianOfThePeersInEachStep) {
   for (const uint32_t ranks : {2u, 3u, 4u, 5u, 8u, 63u, 130u}) {
     const SyntheticJob job = UnevenJob(ranks, ranks);
     const CrossRankView view(job.batches, job.summaries);
-    const std::vector<BusyTime> compared = view.busy_times();
+    const std::vector<BusyTime>& compared = view.busy_times();
     ASSERT_EQ(compared.size(), ranks);
     for (const BusyTime& busy : compared) {
       EXPECT_NEAR(busy.excess_ns, ExcessByDefinition(job, busy.rank), 1e-3)

@@ -76,7 +76,7 @@ TEST(CrossRankView, LeavesOutWhatRanksRunHiddenAndStillFindsIt) {
   const CrossRankView view(job.batches, job.summaries);
   EXPECT_THAT(view.FindFunction(function)->rank, ElementsAre(0));
   const double steps = std::max(1.0, view.ranks()[1].step.steps);
-  EXPECT_NEAR(RunsForNs(view.ranks()[1], function), static_cast<double>(window_ns / 4) / steps, 1);
+  EXPECT_NEAR(RunsForNs(view.ranks()[1], function), static_cast<double>(window_ns) / 4 / steps, 1);
   EXPECT_EQ(RunsForNs(view.ranks()[1], IdOf(FunctionClass::kPython, "other")), 0);
 }
 

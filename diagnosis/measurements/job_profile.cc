@@ -121,7 +121,7 @@ std::vector<ConnectionPattern> ConnectionRows(const CrossRankView& view, size_t 
   for (auto& [key, kind] : kinds) {
     const auto [peer, resource, channels] = key;
     const double busy_ns = std::min(kind.bytes / Median(std::span(kind.speeds)),
-                                    static_cast<double>(CodecLimits::kMaxTimeNs / 2));
+                                    static_cast<double>(CodecLimits::kMaxTimeNs) / 2);
     rows.push_back({.peer = std::min(peer, view.world_size() > 0 ? view.world_size() - 1 : 0),
                     .resource = resource,
                     .bytes = static_cast<uint64_t>(kind.bytes),

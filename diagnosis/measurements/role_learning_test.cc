@@ -337,7 +337,7 @@ TEST(RoleMemory, SilentRanksLeaveNoGapInTheRoles) {
 TEST(RoleMemory, AFewSilentRanksDoNotMakeOtherProcesses) {
   auto ranks = Ranks({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
   const auto past = Past(ranks, {"0+8=0 8+8=1 ", "0+8=0 8+8=1 "});
-  for (const size_t silent : {3, 9}) ranks[silent].silent = true;
+  for (const size_t silent : {3u, 9u}) ranks[silent].silent = true;
   const std::vector<uint32_t> roles = RolesOfJob(ranks, past, std::vector<uint32_t>(16, 0));
   EXPECT_EQ(roles[7], 0u);
   EXPECT_EQ(roles[8], 1u);

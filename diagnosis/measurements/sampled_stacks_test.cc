@@ -42,8 +42,9 @@ TEST(SampledStacks, ErrorsAreStandardErrors) {
     int above_two = 0;
     int above_five = 0;
     for (int i = 0; i < 20'000; ++i) {
-      const double errors = SamplingErrorsBetween(50 * kNsPerMs * samples(random),
-                                                  50 * kNsPerMs * expected, 50 * kNsPerMs);
+      const double errors =
+          SamplingErrorsBetween(static_cast<double>(50 * kNsPerMs) * samples(random),
+                                50 * kNsPerMs * expected, 50 * kNsPerMs);
       above_two += errors > 2 ? 1 : 0;
       above_five += errors > kSamplingErrors ? 1 : 0;
     }

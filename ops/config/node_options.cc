@@ -53,6 +53,7 @@ Option Choice(Words words, std::vector<std::string> choices, Field field) {
   return option;
 }
 
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a member's path cannot stand in parentheses
 #define FIELD(path) \
   [](NodeConfig & config) -> auto& { return config.path; }
 

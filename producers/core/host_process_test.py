@@ -226,7 +226,9 @@ class HostProcess(unittest.TestCase):
         for name in ("libjemalloc.so.2", "libtcmalloc_minimal.so.4"):
             path = os.path.join("/usr/lib/x86_64-linux-gnu", name)
             if os.path.exists(path):
-                code, _, err = self.run_host("steps", "100", LD_PRELOAD=path)
+                before = os.environ.get("LD_PRELOAD")  # a sanitizer's runtime
+                libraries = f"{before}:{path}" if before else path
+                code, _, err = self.run_host("steps", "100", LD_PRELOAD=libraries)
                 self.assertEqual((code, err), (0, ""))
 
     def test_output_that_nobody_reads(self):

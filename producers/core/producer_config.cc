@@ -1,6 +1,7 @@
 #include "producers/core/producer_config.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,8 +12,6 @@
 #include <utility>
 
 #include "schemas/file_access.h"
-
-extern char** environ;
 
 namespace eroica {
 namespace {

@@ -60,7 +60,7 @@ TEST(ActivityRecord, FieldsOfAKernel) {
   std::memcpy(record.data() + Layout::kEnd, &end, 8);
   std::memcpy(record.data() + Layout::kDevice, &device, 4);
   std::memcpy(record.data() + Layout::kStream, &stream, 4);
-  std::memcpy(record.data() + Layout::kName, &symbol, sizeof(symbol));
+  std::memcpy(record.data() + Layout::kName, &symbol, sizeof(void*));
   ActivityRecord read;
   ASSERT_EQ(ReadActivityRecord(record.data(), record.size(), &read), RecordReading::kRead);
   EXPECT_EQ(read.start_ns, start);

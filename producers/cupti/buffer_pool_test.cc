@@ -44,7 +44,7 @@ TEST(BufferPool, BuffersComeBackInTheirOrder) {
   ASSERT_NE(pool, nullptr);
   std::vector<Lent> lent;
   for (int i = 0; i < 4; ++i) lent.push_back(Request(*pool));
-  for (const int i : {2, 0, 3, 1}) {
+  for (const size_t i : {2u, 0u, 3u, 1u}) {
     std::memset(lent[i].data, 7, lent[i].bytes);
     pool->Complete(lent[i].data, 100 + i);
   }

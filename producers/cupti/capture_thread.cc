@@ -1,11 +1,11 @@
 #include "producers/cupti/capture_thread.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <exception>
 

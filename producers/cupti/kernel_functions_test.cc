@@ -49,7 +49,7 @@ TEST_F(KernelFunctionsTest, AnotherNameAtTheSameAddressIsAnotherFunction) {
 
 TEST_F(KernelFunctionsTest, TheSameNameAtAnotherAddressIsTheSameFunction) {
   const std::string one = "_Z6reducev";
-  const std::string other = one;
+  const std::string other("_Z6reducev");
   ASSERT_NE(one.c_str(), other.c_str());
   EXPECT_EQ(functions_.Find(one.c_str()).function, functions_.Find(other.c_str()).function);
   EXPECT_EQ(functions_.symbols(), 1u);

@@ -267,7 +267,7 @@ TEST_F(RealTraces, WithoutDumps) {
                                       folder.path() / entry.path().filename());
     }
     BatchCollector without;
-    const std::filesystem::path path = folder.path();
+    const std::filesystem::path& path = folder.path();
     const absl::StatusOr<ImportReport> report = ImportTraces({&path, 1}, {}, without, nullptr);
     ASSERT_TRUE(report.ok()) << report.status();
     EXPECT_EQ(report->collectives, matched) << name;

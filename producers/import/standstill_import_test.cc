@@ -41,7 +41,7 @@ TEST(StandstillImport, WhatHasNotEndedIsInFlight) {
           "," + EntryJson("8", "nccl:all_reduce", 4, R"("state": "scheduled")")));
   folder.Write("fr_rank1.json", DumpJson(""));
   BatchCollector sink;
-  const std::filesystem::path path = folder.path();
+  const std::filesystem::path& path = folder.path();
   const absl::StatusOr<ImportReport> report =
       ImportTraces({&path, 1}, {.job = JobId("j")}, sink, nullptr);
   ASSERT_TRUE(report.ok()) << report.status();
@@ -93,7 +93,7 @@ TEST(StandstillImport, TheNamelessGroupOfGlooGetsItsName) {
                            EntryJson("0", "gloo:all_reduce", 1, R"("state": "scheduled")")));
   folder.Write("fr_rank1.json", fmt::format(R"({{{}, "entries": []}})", group));
   BatchCollector sink;
-  const std::filesystem::path path = folder.path();
+  const std::filesystem::path& path = folder.path();
   ASSERT_TRUE(ImportTraces({&path, 1}, {.job = JobId("j")}, sink, nullptr).ok());
   ASSERT_EQ(sink.batches.size(), 2u);
   EXPECT_EQ(sink.batches[0].communicators[0].name, "0");
@@ -107,7 +107,7 @@ TEST(StandstillImport, OneDumpARank) {
   folder.Write("fr_rank0.pkl", "no pickle");
   folder.Write("fr_rank1.json", "broken");
   BatchCollector sink;
-  const std::filesystem::path path = folder.path();
+  const std::filesystem::path& path = folder.path();
   const absl::StatusOr<ImportReport> report =
       ImportTraces({&path, 1}, {.job = JobId("j")}, sink, nullptr);
   ASSERT_TRUE(report.ok()) << report.status();

@@ -64,7 +64,7 @@ TEST(SamplingPace, StepsOfItsOwnLengthAreSeenAtAllPlaces) {
     std::array<int, kParts> seen{};
     int64_t now_ns = 0;
     for (int i = 0; i < 80; ++i, now_ns += pace.NextNs())
-      ++seen[now_ns % step_ns * kParts / step_ns];
+      ++seen[static_cast<size_t>(now_ns % step_ns * kParts / step_ns)];
     EXPECT_GE(*std::ranges::min_element(seen), 3) << step_ns;
     EXPECT_NEAR(static_cast<double>(now_ns), 80.0 * kAsked, 0.02 * 80 * kAsked);
   }

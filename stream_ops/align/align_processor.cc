@@ -53,8 +53,9 @@ bool AlignProcessor::RestoreRow(const AlignRow& row, std::string_view value) {
   }
   if (row.family == ProgressFamily::kMembers) {
     auto members = DecodeMembers(value);
-    if (members) unit.windows.RestoreMembers(*std::move(members));
-    return members.has_value();
+    if (!members) return false;
+    unit.windows.RestoreMembers(*std::move(members));
+    return true;
   }
   if (row.family == ProgressFamily::kCommunicatorRuns) return unit.windows.RestoreRuns(value);
   CollectiveBatch& batch = unit.carried.emplace_back();

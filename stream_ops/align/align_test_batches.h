@@ -27,10 +27,11 @@ inline CollectiveBatch BatchOf(uint32_t rank, int64_t window, std::vector<uint32
   batch.job = JobId("job");
   batch.rank = RankId(rank);
   batch.world_size = 8;
+  const auto size = static_cast<uint32_t>(members.size());
   batch.communicator = {.id = CommId(7),
                         .name = "dp",
                         .description = "data parallel",
-                        .size = static_cast<uint32_t>(members.size()),
+                        .size = size,
                         .ranks = std::move(members)};
   batch.window = TimeWindow(window);
   batch.records = std::move(records);

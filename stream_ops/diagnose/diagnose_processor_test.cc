@@ -253,7 +253,7 @@ TEST_F(DiagnoseProcessorTest, TheOrderOfArrivalDoesNotMatter) {
   ASSERT_TRUE(processor.Init(context).ok());
   processor_ = std::move(processor);
   TrainingView job = Window(3, true);
-  for (const size_t i : {2, 0, 2, 3, 1}) Send(job.batches()[i]);
+  for (const size_t i : {2u, 0u, 2u, 3u, 1u}) Send(job.batches()[i]);
   ASSERT_THAT(context.findings, SizeIs(1));
   EXPECT_EQ(ToJson(context.findings[0], JsonTimes::kOmit), in_order);
   EXPECT_EQ(processor_.probe().duplicates, 1u);
@@ -364,7 +364,7 @@ TEST_F(DiagnoseProcessorTest, ARunThatHangsWhereTheOneBeforeHungIsLookedAt) {
 
 TEST_F(DiagnoseProcessorTest, IdlenessClosesWhatIsThere) {
   TrainingView job = Window(3, true);
-  for (const size_t i : {0, 1, 2}) Send(job.batches()[i]);
+  for (const size_t i : {0u, 1u, 2u}) Send(job.batches()[i]);
   ASSERT_TRUE(processor_.Punctuate(PunctuationType::kIdle).ok());
   ASSERT_THAT(context_.findings, SizeIs(1));
   EXPECT_EQ(context_.findings[0].ranks_seen, 3u);

@@ -265,7 +265,7 @@ absl::StatusOr<KafkaHandle> MakeKafkaHandle(const KafkaOptions& options, KafkaRo
                     std::string_view(reason).starts_with("ssl.")
                         ? ": is the file there, is it PEM, and is its password right?"
                         : ""));
-  conf->release();  // the handle's now
+  static_cast<void>(conf->release());  // the handle's now
   return handle;
 }
 

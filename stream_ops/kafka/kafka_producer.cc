@@ -123,7 +123,7 @@ absl::Status KafkaProducer::Append(ProducerRecord record) {
   }
   const KafkaError error(rd_kafka_produceva(handle_.get(), arguments.data(), count));
   if (error == nullptr) {
-    headers.release();  // the message's now
+    static_cast<void>(headers.release());  // the message's now
     return absl::OkStatus();
   }
   return Void(KafkaStatus(rd_kafka_error_code(error.get()),

@@ -45,7 +45,7 @@ KafkaHandle NewTransactionalProducer(const std::string& address) {
   }
   KafkaHandle producer(rd_kafka_new(RD_KAFKA_PRODUCER, conf.get(), reason, sizeof(reason)));
   EXPECT_NE(producer, nullptr) << reason;
-  conf.release();
+  static_cast<void>(conf.release());
   const KafkaError error(rd_kafka_init_transactions(producer.get(), 60'000));
   EXPECT_EQ(error, nullptr) << rd_kafka_error_string(error.get());
   return producer;

@@ -350,7 +350,7 @@ TEST_F(ReplayOfArrivalsTest, KilledAnywhereItSeesTheSameSilence) {
   const ReplayOptions options{.checkpoint_records = 2};
   const Output undisturbed = Replay("undisturbed", Input(kBegin + 60'000), options);
   EXPECT_THAT(undisturbed.findings, Not(IsEmpty()));
-  for (const uint64_t steps : {2, 3, 5, 8, 13, 40}) {
+  for (const uint64_t steps : {2u, 3u, 5u, 8u, 13u, 40u}) {
     EXPECT_EQ(Replay(fmt::format("killed-{}", steps), Input(kBegin + 60'000), options, steps),
               undisturbed)
         << steps;

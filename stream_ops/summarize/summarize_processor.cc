@@ -15,8 +15,9 @@ namespace {
 // Takes what the row says, if it can be read.
 template <typename T, typename Load>
 absl::Status LoadRow(absl::StatusOr<T> row, Load load) {
-  if (row.ok()) load(*std::move(row));
-  return row.status();
+  if (!row.ok()) return row.status();
+  load(*std::move(row));
+  return absl::OkStatus();
 }
 
 }  // namespace

@@ -165,7 +165,7 @@ class Job {
     const int64_t end =
         last +
         static_cast<int64_t>(static_cast<double>(Jitter(kTransfer, 0, step, 200 + bucket)) * slow);
-    const auto sequence = static_cast<uint64_t>(step * kBuckets + bucket);
+    const auto sequence = static_cast<uint64_t>(step) * kBuckets + static_cast<uint64_t>(bucket);
     for (RankTrace& rank : ranks_) {
       const int64_t start = std::max(rank.ready[static_cast<size_t>(bucket)], rank.network);
       rank.intervals.push_back({start, end - start, kAllReduce, kCommunicationStream, sequence});

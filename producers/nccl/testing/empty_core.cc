@@ -1,8 +1,7 @@
 #include "producers/nccl/testing/empty_core.h"
 
-#include <time.h>
-
 #include <atomic>
+#include <ctime>
 
 #include "producers/core/producer_core.h"
 

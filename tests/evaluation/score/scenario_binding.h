@@ -96,9 +96,11 @@ FileKey<Target> Scaled(KeyWords words, double units, KeyMember<Target, Field> me
 }
 
 #define EROICA_MEMBER(Target, path) EROICA_MEMBER_OF(Target, path, #path)
+// NOLINTBEGIN(bugprone-macro-parentheses): types and members of a type cannot stand in parentheses
 #define EROICA_MEMBER_OF(Target, path, name) \
   MakeKeyMember<Target>(                     \
       name, [](Target & target) -> auto& { return target.path; })
+// NOLINTEND(bugprone-macro-parentheses)
 
 template <typename Target, typename Field>
 KeyMember<Target, Field> MakeKeyMember(std::string_view path, Field field) {

@@ -23,7 +23,7 @@ class LonelyRank {
         rank_(rank),
         thread_factor_(thread_factor),
         communicates_(communicates),
-        model_(job.fabric, job.layout.ranks_per_host) {}
+        model_(job.fabric) {}
 
   int64_t Run(const RankProgram& program) {
     ticket_end_ns_.assign(program.tickets, 0);

@@ -24,7 +24,7 @@ int64_t AllReduceNs(const SimulatedJob& job, uint64_t bytes) {
     return all;
   }();
   Transfer transfer;
-  TransferModel(job.fabric, job.layout.ranks_per_host)
+  TransferModel(job.fabric)
       .Collective(CollectiveOperation::kAllReduce, bytes, members, {}, false, transfer);
   return transfer.duration_ns;
 }
@@ -121,7 +121,7 @@ TEST(JobEngine, LaterStagesStandInABubble) {
   harness.programs = {stage(true, false), stage(false, false), stage(false, true)};
   const EngineRun run = harness.Run();
   Transfer transfer;
-  TransferModel(harness.job.fabric, 8)
+  TransferModel(harness.job.fabric)
       .PointToPoint(1 << 20, {.device = 0}, {.device = 1}, {}, false, transfer);
   const int64_t moves = transfer.duration_ns;
   EXPECT_EQ(run.Of(0, "forward")[0].start_ns, kLaunch);

@@ -57,7 +57,7 @@ TEST(Rendezvous, DifferentOperationsOrSizesNeverEnd) {
 
 TEST(Rendezvous, MembersMoveDifferentAmountsOfOneSize) {
   Rendezvous meeting(kMembers);
-  for (const uint64_t bytes : {7, 12, 9}) {
+  for (const uint64_t bytes : {7u, 12u, 9u}) {
     Rendezvous::Joining joining = At(1);
     joining.bytes = bytes;
     meeting.Join(0, joining);

@@ -72,7 +72,7 @@ RingCost RingLinks::CostOf(uint32_t ring) const {
     total.links += links;
   };
   const double network_ns = static_cast<double>(fabric_.hop_latency_ns);
-  const double host_ns = static_cast<double>(fabric_.hop_latency_ns / kNvlinkHops);
+  const double host_ns = network_ns / kNvlinkHops;
   const bool leaves = segments_.size() > 1;
   for (uint32_t s = 0; s < segments_.size(); ++s) {
     const HostSegment& segment = segments_[s];

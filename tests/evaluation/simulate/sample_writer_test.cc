@@ -102,7 +102,7 @@ TEST(SampleWriter, LinksAreBusyWhileDataMoves) {
   for (uint32_t rank = 0; rank < 4; ++rank)
     members.push_back({.host = rank / 2, .device = rank % 2});
   Transfer transfer;
-  TransferModel(harness.job.fabric, 2)
+  TransferModel(harness.job.fabric)
       .Collective(CollectiveOperation::kAllReduce, uint64_t{1} << 28, members, {}, true, transfer);
   double expected = 0;
   for (const LinkActivity& activity : transfer.activities[1]) {
@@ -179,12 +179,12 @@ TEST(SampleWriter, ABadLinkOfARingIsLowAndSteadyItsVictimsAreLowAndUnsteady) {
   const Spread culprit = BusySpread(Values(run, kCulprit, Resource::kNic));
   EXPECT_NEAR(culprit.mean, 0.5, 0.02);
   EXPECT_LT(culprit.deviation, 0.05);
-  for (const uint32_t victim : {1, 17, 25}) {  // the same ring, on the other hosts
+  for (const uint32_t victim : {1u, 17u, 25u}) {  // the same ring, on the other hosts
     const Spread spread = BusySpread(Values(run, victim, Resource::kNic));
     EXPECT_LT(spread.mean, 0.8) << victim;
     EXPECT_GT(spread.deviation, 0.2) << victim;
   }
-  for (const uint32_t other : {0, 2, 11, 19}) {  // of other rings
+  for (const uint32_t other : {0u, 2u, 11u, 19u}) {  // of other rings
     const Spread spread = BusySpread(Values(run, other, Resource::kNic));
     EXPECT_GT(spread.mean, 0.98) << other;
     EXPECT_LT(spread.deviation, 0.06) << other;

@@ -284,9 +284,8 @@ void Pairwise(const Call& call, uint64_t bytes) {
     }
   }
   if (call.want_activities) AddPairFlows(call, piece);
-  const double turns =
-      static_cast<double>((call.members.size() - 1 + kPairsAtOnce - 1) / kPairsAtOnce);
-  call.transfer.duration_ns = Round(slowest_ns + turns * call.latency_ns());
+  const uint64_t turns = (call.members.size() - 1 + kPairsAtOnce - 1) / kPairsAtOnce;
+  call.transfer.duration_ns = Round(slowest_ns + static_cast<double>(turns) * call.latency_ns());
 }
 
 }  // namespace

@@ -73,8 +73,7 @@ struct Transfer {
 
 class TransferModel {
  public:
-  TransferModel(const Fabric& fabric, uint32_t ranks_per_host)
-      : fabric_(fabric), ranks_per_host_(ranks_per_host) {}
+  explicit TransferModel(const Fabric& fabric) : fabric_(fabric) {}
 
   // members in group order, those of one host together. bytes: of the whole buffer of a member, the
   // gathered one where ranks gather. paths by source, then destination, none twice. Ring for what
@@ -89,7 +88,6 @@ class TransferModel {
 
  private:
   Fabric fabric_;
-  uint32_t ranks_per_host_;
 };
 
 }  // namespace eroica::simulate

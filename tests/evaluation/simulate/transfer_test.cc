@@ -51,7 +51,7 @@ TEST_P(RingRecurrence, EndsWhenTheClosedFormSays) {
   std::vector<double> slice_ns(with.members, slice / chunks / fabric.nic);
   slice_ns[with.members / 3] *= static_cast<double>(kUnit) / with.slow;
 
-  const TransferModel model(fabric, 8);
+  const TransferModel model(fabric);
   Transfer transfer;
   for (const auto& [operation, rounds] :
        {std::pair(CollectiveOperation::kAllReduce, 2 * (with.members - 1)),
@@ -111,7 +111,7 @@ Usage Sampled(const std::vector<LinkActivity>& activities, Resource resource, in
 // EROICA (NSDI'26), section 6.1: 32 ranks on 4 hosts, one of them sends at half its speed. 8 rings,
 // so that each rank has one.
 TEST(TransferSignature, SlowNicIsSteadyAndItsVictimsSwing) {
-  const TransferModel model(Fabric{}, 8);
+  const TransferModel model(Fabric{});
   std::vector<MemberLinks> members = Members(32, 8);
   constexpr size_t kCulprit = 10;  // host 1, device 2
   members[kCulprit].nic_send = kHalf;
@@ -133,7 +133,7 @@ TEST(TransferSignature, SlowNicIsSteadyAndItsVictimsSwing) {
 }
 
 TEST(TransferSignature, BondLostBothWaysIsSteadyAtBothItsLinks) {
-  const TransferModel model(Fabric{}, 8);
+  const TransferModel model(Fabric{});
   std::vector<MemberLinks> members = Members(32, 8);
   members[10].nic_send = members[10].nic_receive = kHalf;
   Transfer transfer;
@@ -145,7 +145,7 @@ TEST(TransferSignature, BondLostBothWaysIsSteadyAtBothItsLinks) {
 }
 
 TEST(TransferSignature, SlowNvlinkIsBusiestWithoutRest) {
-  const TransferModel model(Fabric{}, 8);
+  const TransferModel model(Fabric{});
   std::vector<MemberLinks> members = Members(8, 8);
   members[3].nvlink = kHalf;
   Transfer transfer;
@@ -164,7 +164,7 @@ TEST(TransferSignature, SlowNvlinkIsBusiestWithoutRest) {
 // EROICA (NSDI'26), appendix A: who lost NVLink is known by higher PCIe traffic.
 TEST(TransferSignature, LostNvlinkShowsAsPcie) {
   const Fabric fabric;
-  const TransferModel model(fabric, 8);
+  const TransferModel model(fabric);
   std::vector<MemberLinks> members = Members(16, 8);
   Transfer transfer;
   model.Collective(CollectiveOperation::kAllGather, 512 * kMiB, members, {}, true, transfer);
@@ -186,10 +186,10 @@ TEST(TransferSignature, LostNvlinkShowsAsPcie) {
 TEST(Transfer, OneNicCarriesAllRingsOfItsHostsOnlyMember) {
   Transfer transfer;
   const std::vector<MemberLinks> members = Members(8, 1);
-  TransferModel(Fabric{.rings = 1}, 8)
+  TransferModel(Fabric{.rings = 1})
       .Collective(CollectiveOperation::kAllReduce, 1024 * kMiB, members, {}, true, transfer);
   const int64_t one_ring_ns = transfer.duration_ns;
-  TransferModel(Fabric{.rings = 8}, 8)
+  TransferModel(Fabric{.rings = 8})
       .Collective(CollectiveOperation::kAllReduce, 1024 * kMiB, members, {}, true, transfer);
   EXPECT_NEAR(static_cast<double>(transfer.duration_ns) / static_cast<double>(one_ring_ns), 1,
               0.02);
@@ -201,7 +201,7 @@ TEST(Transfer, OneNicCarriesAllRingsOfItsHostsOnlyMember) {
 TEST(Transfer, MovesAtBusBandwidth) {
   // 1 GiB over 8 rails of 45 GB/s: an all-reduce moves 2 (n - 1) / n of it through each host's
   // NICs.
-  const TransferModel model(Fabric{}, 8);
+  const TransferModel model(Fabric{});
   Transfer transfer;
   model.Collective(CollectiveOperation::kAllReduce, 1024 * kMiB, Members(32, 8), {}, false,
                    transfer);
@@ -210,7 +210,7 @@ TEST(Transfer, MovesAtBusBandwidth) {
 }
 
 TEST(Transfer, SlowPathSlowsWhatGoesThatWay) {
-  const TransferModel model(Fabric{}, 8);
+  const TransferModel model(Fabric{});
   const std::vector<MemberLinks> members = Members(4, 1);
   const std::vector<PathEffect> on_ring = {{1, 2, kHalf}};
   const std::vector<PathEffect> off_ring = {{1, 3, kHalf}, {2, 1, kHalf}};
@@ -228,7 +228,7 @@ TEST(Transfer, SlowPathSlowsWhatGoesThatWay) {
 }
 
 TEST(Transfer, AllToAllWaitsForTheSlowestReceiver) {
-  const TransferModel model(Fabric{}, 8);
+  const TransferModel model(Fabric{});
   std::vector<MemberLinks> members = Members(16, 8);
   Transfer transfer;
   model.Collective(CollectiveOperation::kAllToAll, 256 * kMiB, members, {}, true, transfer);
@@ -242,7 +242,7 @@ TEST(Transfer, AllToAllWaitsForTheSlowestReceiver) {
 
 TEST(Transfer, SmallAllReducesTakeTheTreeAndBarriersOnlyLatency) {
   const Fabric fabric;
-  const TransferModel model(fabric, 8);
+  const TransferModel model(fabric);
   Transfer transfer;
   model.Collective(CollectiveOperation::kBarrier, 0, Members(64, 1), {}, false, transfer);
   EXPECT_EQ(transfer.duration_ns, 12 * fabric.hop_latency_ns);
@@ -255,7 +255,7 @@ TEST(Transfer, SmallAllReducesTakeTheTreeAndBarriersOnlyLatency) {
 
 TEST(Transfer, PointToPointGoesTheWayThatItsEndsHave) {
   const Fabric fabric;
-  const TransferModel model(fabric, 8);
+  const TransferModel model(fabric);
   Transfer transfer;
   MemberLinks source{.host = 0};
   MemberLinks destination{.host = 1};
@@ -281,7 +281,7 @@ TEST(Transfer, PointToPointGoesTheWayThatItsEndsHave) {
 }
 
 TEST(Transfer, KeepsItsRoomBetweenCalls) {
-  const TransferModel model(Fabric{}, 8);
+  const TransferModel model(Fabric{});
   const std::vector<MemberLinks> large = Members(64, 8);
   Transfer transfer;
   model.Collective(CollectiveOperation::kAllReduce, 64 * kMiB, large, {}, true, transfer);
@@ -297,8 +297,8 @@ TEST(Transfer, KeepsItsRoomBetweenCalls) {
 
 TEST(Transfer, OfOneMemberTakesNoTime) {
   Transfer transfer;
-  TransferModel(Fabric{}, 8)
-      .Collective(CollectiveOperation::kAllReduce, 64 * kMiB, Members(1, 8), {}, true, transfer);
+  TransferModel(Fabric{}).Collective(CollectiveOperation::kAllReduce, 64 * kMiB, Members(1, 8), {},
+                                     true, transfer);
   EXPECT_EQ(transfer.duration_ns, 0);
 }
 
