@@ -158,7 +158,9 @@ struct InFlightCollective {
   int32_t peer = -1;      // global rank, point to point only
   uint64_t sequence = 0;  // as Collective::sequence
   uint64_t bytes = 0;
-  int64_t launched_ns = 0;
+  int64_t launched_ns = 0;  // equal of operations that run as one kernel
+  // Members on different sides of one operation cannot meet: their sizes or plans disagree.
+  uint8_t side = 0;
   friend bool operator==(const InFlightCollective&, const InFlightCollective&) = default;
 };
 
@@ -179,7 +181,8 @@ struct OperationCount {
 struct ProgressReport {
   int64_t time_ns = 0;
   int64_t step = -1;  // that the rank is in
-  // that the training thread is in, index into EventBatch::functions; kNoParent where unknown
+  // that the training thread is in, index into EventBatch::functions; kNoParent where unknown. Of a
+  // dump (timed_out): what launched what is in flight, else what was launched last
   uint32_t function = kNoParent;
   std::vector<InFlightCollective> in_flight;  // by communicator, operation, peer, sequence
   // by communicator, operation, peer; empty where the producer does not count
@@ -190,6 +193,8 @@ struct ProgressReport {
   // a capture of collectives stands still (schemas/capture_gap.h): what was launched since is not
   // known
   bool collectives_suspended = false;
+  // nobody recorded which of in_flight have started: what is not `started` may be
+  bool starts_unknown = false;
   friend bool operator==(const ProgressReport&, const ProgressReport&) = default;
 };
 

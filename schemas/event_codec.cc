@@ -39,8 +39,10 @@ EventTableOffsets WriteTables(const EventBatch& batch, WireWriter& writer) {
       writer.Tables<wire::ProgressReport>(batch.progress, [&](const ProgressReport& row) {
         const auto in_flight = WriteInFlight(row.in_flight, writer);
         const auto operations = WriteOperations(row.operations, writer);
+        const auto sides = WriteSides(row.in_flight, writer);
         return wire::CreateProgressReport(builder, row.time_ns, row.step, row.function, in_flight,
-                                          operations, row.timed_out, row.collectives_suspended);
+                                          operations, row.timed_out, row.collectives_suspended,
+                                          row.starts_unknown, sides);
       });
   out.connections = WriteConnections(batch.connections, writer);
   return out;
@@ -121,10 +123,11 @@ void ReadProgress(const wire::EventBatch& from, WireReader& reader,
     report.time_ns = row.time_ns();
     report.step = row.step();
     report.function = row.function();
-    ReadInFlight(row.in_flight(), reader, &report.in_flight);
+    ReadInFlight(row.in_flight(), row.in_flight_side(), reader, &report.in_flight);
     ReadOperations(row.operations(), reader, &report.operations);
     report.timed_out = row.timed_out();
     report.collectives_suspended = row.collectives_suspended();
+    report.starts_unknown = row.starts_unknown();
   }
 }
 

@@ -117,5 +117,26 @@ TEST(GoldenPayloadOfBefore, PatternsWithoutSuspendedCaptures) {
   ExpectUnchanged(ReadPayload("PTB1_without_suspended"), expected);
 }
 
+// What was added since the examples were written comes back as it was sent.
+template <typename T>
+void ExpectSameBehindTheWire(const T& sent) {
+  TestEncoder encoder;
+  T read;
+  ASSERT_EQ(Decoder().Decode(encoder.Encode(sent), &read), DropReason::kNone);
+  EXPECT_TRUE(read == sent);
+}
+
+TEST(PayloadOfToday, StartsThatAreUnknownAndSidesThatCannotMeet) {
+  EventBatch batch = ExampleEventBatch();
+  ProgressReport& report = batch.progress.back();
+  report.starts_unknown = true;
+  report.in_flight.back().side = 3;
+  ExpectSameBehindTheWire(batch);
+  RankStanding standing = ExampleRankStanding();
+  standing.starts_unknown = true;
+  standing.in_flight.back().side = 3;
+  ExpectSameBehindTheWire(standing);
+}
+
 }  // namespace
 }  // namespace eroica

@@ -1,5 +1,7 @@
 #include "schemas/progress_rows.h"
 
+#include <algorithm>
+
 namespace eroica {
 namespace {
 
@@ -40,6 +42,13 @@ WireWriter::VectorOffset<const wire::InFlight*> WriteInFlight(
   return writer.Structs<wire::InFlight>(rows, PackInFlight);
 }
 
+WireWriter::VectorOffset<uint8_t> WriteSides(const std::vector<InFlightCollective>& rows,
+                                             WireWriter& writer) {
+  const auto on_another = [](const InFlightCollective& row) { return row.side != 0; };
+  if (std::ranges::none_of(rows, on_another)) return {};
+  return writer.Scalars<uint8_t>(rows.size(), [&](size_t i) { return rows[i].side; });
+}
+
 WireWriter::VectorOffset<const wire::OperationCount*> WriteOperations(
     const std::vector<OperationCount>& rows, WireWriter& writer) {
   return writer.Structs<wire::OperationCount>(rows, PackOperation);
@@ -60,9 +69,11 @@ void ReadCommunicators(const flatbuffers::Vector<flatbuffers::Offset<wire::Commu
   }
 }
 
-void ReadInFlight(const flatbuffers::Vector<const wire::InFlight*>* from, WireReader& reader,
+void ReadInFlight(const flatbuffers::Vector<const wire::InFlight*>* from,
+                  const flatbuffers::Vector<uint8_t>* sides, WireReader& reader,
                   std::vector<InFlightCollective>* to) {
   const auto rows = reader.Structs(from, CodecLimits::kIntervals);
+  const auto side = reader.Scalars(sides, CodecLimits::kIntervals);
   to->resize(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {
     (*to)[i] = {.communicator = rows[i].communicator(),
@@ -71,7 +82,8 @@ void ReadInFlight(const flatbuffers::Vector<const wire::InFlight*>* from, WireRe
                 .peer = rows[i].peer(),
                 .sequence = rows[i].sequence(),
                 .bytes = rows[i].bytes(),
-                .launched_ns = rows[i].launched_ns()};
+                .launched_ns = rows[i].launched_ns(),
+                .side = i < side.size() ? side[i] : uint8_t{0}};
   }
 }
 

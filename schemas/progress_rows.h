@@ -14,6 +14,9 @@ WireWriter::VectorOffset<flatbuffers::Offset<wire::Communicator>> WriteCommunica
     const std::vector<Communicator>& rows, WireWriter& writer);
 WireWriter::VectorOffset<const wire::InFlight*> WriteInFlight(
     const std::vector<InFlightCollective>& rows, WireWriter& writer);
+// None where all are on side 0, as before sides were told.
+WireWriter::VectorOffset<uint8_t> WriteSides(const std::vector<InFlightCollective>& rows,
+                                             WireWriter& writer);
 WireWriter::VectorOffset<const wire::OperationCount*> WriteOperations(
     const std::vector<OperationCount>& rows, WireWriter& writer);
 WireWriter::VectorOffset<const wire::ConnectionSample*> WriteConnections(
@@ -21,7 +24,8 @@ WireWriter::VectorOffset<const wire::ConnectionSample*> WriteConnections(
 
 void ReadCommunicators(const flatbuffers::Vector<flatbuffers::Offset<wire::Communicator>>* from,
                        WireReader& reader, std::vector<Communicator>* to);
-void ReadInFlight(const flatbuffers::Vector<const wire::InFlight*>* from, WireReader& reader,
+void ReadInFlight(const flatbuffers::Vector<const wire::InFlight*>* from,
+                  const flatbuffers::Vector<uint8_t>* sides, WireReader& reader,
                   std::vector<InFlightCollective>* to);
 void ReadOperations(const flatbuffers::Vector<const wire::OperationCount*>* from,
                     WireReader& reader, std::vector<OperationCount>* to);

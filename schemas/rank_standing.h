@@ -28,13 +28,15 @@ struct RankStanding {
   int64_t last_progress_ns = 0;
   bool timed_out = false;              // as ProgressReport::timed_out
   bool collectives_suspended = false;  // likewise
+  bool starts_unknown = false;         // likewise
   Pause pause = Pause::kNone;          // it may rightly stand for long
   WindowKind window_kind = WindowKind::kTime;
   int64_t window_index = 0;  // that the rank is in
   int64_t step = -1;         // that the rank is in
   int64_t last_step = -1;    // the last that ended
   int64_t step_mean_ns = 0;  // of the steps that ended; 0 where none has
-  std::string function;      // that the training thread is in, leaf name; empty where unknown
+  // leaf name, as ProgressReport::function; empty where unknown
+  std::string function;
   std::string stack;
   FunctionClass function_class = FunctionClass::kPython;
   // that the rank is a member of, by id; of large ones only some members list the ranks

@@ -11,6 +11,7 @@ void Write(const RankStanding& standing, WireWriter& writer) {
   const auto communicators = WriteCommunicators(standing.communicators, writer);
   const auto in_flight = WriteInFlight(standing.in_flight, writer);
   const auto operations = WriteOperations(standing.operations, writer);
+  const auto sides = WriteSides(standing.in_flight, writer);
   const auto connections = WriteConnections(standing.connections, writer);
 
   wire::RankStandingBuilder table(writer.builder());
@@ -37,6 +38,8 @@ void Write(const RankStanding& standing, WireWriter& writer) {
   table.add_operations(operations);
   table.add_connections(connections);
   table.add_collectives_suspended(standing.collectives_suspended);
+  table.add_starts_unknown(standing.starts_unknown);
+  table.add_in_flight_side(sides);
   wire::FinishRankStandingBuffer(writer.builder(), table.Finish());
 }
 
@@ -51,6 +54,7 @@ void Read(const wire::RankStanding& from, WireReader& reader, RankStanding* to) 
   to->last_progress_ns = from.last_progress_ns();
   to->timed_out = from.timed_out();
   to->collectives_suspended = from.collectives_suspended();
+  to->starts_unknown = from.starts_unknown();
   to->pause = static_cast<Pause>(from.pause());
   to->window_kind = static_cast<WindowKind>(from.window_kind());
   to->window_index = from.window_index();
@@ -61,7 +65,7 @@ void Read(const wire::RankStanding& from, WireReader& reader, RankStanding* to) 
   reader.Text(from.stack(), &to->stack, CodecLimits::kTextBytes);
   to->function_class = static_cast<FunctionClass>(from.function_class());
   ReadCommunicators(from.communicators(), reader, &to->communicators);
-  ReadInFlight(from.in_flight(), reader, &to->in_flight);
+  ReadInFlight(from.in_flight(), from.in_flight_side(), reader, &to->in_flight);
   ReadOperations(from.operations(), reader, &to->operations);
   ReadConnections(from.connections(), reader, &to->connections);
 }

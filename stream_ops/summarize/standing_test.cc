@@ -158,6 +158,8 @@ TEST(Standing, OfADumpAlone) {
       EventBatchBuilder(1, 0, 10).Reported(20 * kSecond, -1, "f", 41, 10 * kSecond).Final().Build();
   batch.progress[0].timed_out = true;
   batch.progress[0].collectives_suspended = true;
+  batch.progress[0].starts_unknown = true;
+  batch.progress[0].in_flight.front().side = 2;
   batch.progress[0].operations = {
       {.operation = CollectiveOperation::kUnknown, .launched = 43, .completed = 40},
       {.operation = CollectiveOperation::kAllReduce, .launched = 41, .completed = 30}};
@@ -167,6 +169,8 @@ TEST(Standing, OfADumpAlone) {
   const RankStanding standing = harness.standings()[0];
   EXPECT_TRUE(standing.timed_out);
   EXPECT_TRUE(standing.collectives_suspended);
+  EXPECT_TRUE(standing.starts_unknown);
+  EXPECT_EQ(standing.in_flight.front().side, 2);
   EXPECT_EQ(standing.stalled_ns(), 10 * kSecond);
   EXPECT_EQ(standing.window_index, 0);
   ASSERT_EQ(standing.operations.size(), 2u);

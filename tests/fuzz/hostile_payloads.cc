@@ -118,7 +118,8 @@ std::vector<InFlightCollective> InFlight(FuzzBytes& bytes, uint32_t world_size,
                     .peer = Peer(bytes, world_size),
                     .sequence = bytes.Number(),
                     .bytes = bytes.Number(),
-                    .launched_ns = bytes.Time()});
+                    .launched_ns = bytes.Time(),
+                    .side = static_cast<uint8_t>(bytes.Byte() % 3)});
   }
   SortBy(rows, [](const InFlightCollective& row) {
     return std::tuple(row.communicator, row.operation, row.peer, row.sequence);
@@ -215,6 +216,7 @@ void AddReports(FuzzBytes& bytes, EventBatch* batch) {
     report.operations = Operations(bytes, batch->identity.world_size, batch->communicators.size());
     report.timed_out = bytes.Flag();
     report.collectives_suspended = bytes.Flag();
+    report.starts_unknown = bytes.Flag();
     batch->progress.push_back(std::move(report));
   }
   SortBy(batch->progress, [](const ProgressReport& report) { return report.time_ns; });
@@ -423,6 +425,7 @@ std::string HostileRankStanding(FuzzBytes& bytes) {
   standing.last_progress_ns = std::min(bytes.Time(), standing.time_ns);
   standing.timed_out = bytes.Flag();
   standing.collectives_suspended = bytes.Flag();
+  standing.starts_unknown = bytes.Flag();
   standing.pause = bytes.Enum<Pause>(kPauseCount);
   standing.window_kind = bytes.Enum<WindowKind>(kWindowKindCount);
   standing.window_index = bytes.Step();
