@@ -276,7 +276,9 @@ void CollectiveCalls::JoinRecords() {
 // it. None or several: not told.
 void CollectiveCalls::JoinDump(FlightRecorderDump dump, RankTrace* trace) {
   using Entry = FlightRecorderDump::Entry;
-  std::erase_if(dump.entries, [](const Entry& entry) { return entry.point_to_point; });
+  std::erase_if(dump.entries, [](const Entry& entry) {
+    return entry.point_to_point || entry.group == FlightRecorderDump::kNone;
+  });
   std::sort(dump.entries.begin(), dump.entries.end(),
             [](const Entry& x, const Entry& y) { return x.created_ns < y.created_ns; });
   for (Enqueue& enqueue : enqueues_) {
@@ -290,7 +292,8 @@ void CollectiveCalls::JoinDump(FlightRecorderDump dump, RankTrace* trace) {
         std::lower_bound(dump.entries.begin(), dump.entries.end(), start, created_before);
     const auto behind = std::lower_bound(first, dump.entries.end(), end, created_before);
     if (behind - first != 1) continue;
-    ProcessGroup group{first->group_name, first->group_description, {}, 0};
+    const FlightRecorderDump::GroupName& named = dump.names[first->group];
+    ProcessGroup group{named.name, named.description, {}, 0};
     for (const ProcessGroup& known : dump.groups) {
       if (known.name != group.name) continue;
       group.ranks = known.ranks;

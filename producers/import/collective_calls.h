@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "producers/import/flight_recorder_dump.h"
 #include "producers/import/rank_trace.h"
 
 namespace eroica {
@@ -34,24 +35,6 @@ struct CollectiveArgs {
   int32_t peer = -1;  // global
 };
 CollectiveArgs ParseCollectiveArgs(std::string_view args);
-
-// A flight-recorder dump, as far as it helps to tell a trace's collectives apart.
-struct FlightRecorderDump {
-  struct Entry {             // a collective that was enqueued
-    int64_t created_ns = 0;  // wall clock
-    std::string group_name;
-    std::string group_description;
-    int64_t sequence = -1;  // within the group; point to point: of those alone
-    bool point_to_point = false;
-    CollectiveOperation operation = CollectiveOperation::kUnknown;
-    int32_t group_peer = -1;  // point to point: the peer's rank within the group
-    uint64_t bytes = 0;       // of the inputs
-    bool started = false;
-    bool ended = false;
-  };
-  std::vector<Entry> entries;
-  std::vector<ProcessGroup> groups;  // with their members
-};
 
 class CollectiveCalls {
  public:

@@ -4,41 +4,93 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
-#include <string>
+#include <optional>
 #include <utility>
 
 #include "producers/import/byte_source.h"
-#include "producers/import/function_classifier.h"
+#include "producers/import/dump_entry_reader.h"
 #include "producers/import/pickle.h"
 
 namespace eroica {
 namespace {
 
 constexpr size_t kMaxDumpBytes = size_t{256} << 20;
+// A pickle may hold one list in many places: what is walked through is bounded, not what is there.
+constexpr size_t kMaxVisits = size_t{64} << 20;
+constexpr size_t kMaxFrames = 256;  // of one call stack
+constexpr size_t kMaxSites = 4'096;
 
-ProcessGroup MakeGroup(std::string_view name, std::string_view description,
-                       std::string_view ranks) {
-  ProcessGroup group{.name = std::string(name), .description = std::string(description)};
-  TakeMembers(MemberList::Parse(ranks), &group);
-  group.size = static_cast<uint32_t>(group.ranks.size());
-  return group;
-}
+using Entry = FlightRecorderDump::Entry;
 
-// "nccl:send 0->3", "gloo:recv 3<-0", "nccl:_all_gather_base"; the own rank stands before the
-// arrow.
-void ReadProfilingName(std::string_view name, FlightRecorderDump::Entry* entry) {
-  entry->operation = OperationOfName(name.substr(0, name.find(' ')));
-  for (const std::string_view arrow : {"->", "<-"}) {
-    const size_t at = name.find(arrow);
-    if (at == std::string_view::npos) continue;
-    const std::string_view peer = name.substr(at + arrow.size());
-    int64_t stated = -1;
-    std::from_chars(peer.data(), peer.data() + peer.size(), stated);
-    entry->group_peer = RankOrNone(stated);
+// The two forms under one face: members of a dict, items of a list, numbers (JSON writes some as
+// text) and texts.
+class PickleNode {
+ public:
+  PickleNode(const Pickle& pickle, uint32_t node) : pickle_(&pickle), node_(node) {}
+
+  bool IsList() const { return pickle_->KindOf(node_) == Pickle::Kind::kList; }
+  template <typename Visit>
+  void Members(Visit visit) const {
+    if (pickle_->KindOf(node_) != Pickle::Kind::kDict) return;
+    const std::span<const uint32_t> items = pickle_->ItemsOf(node_);
+    for (size_t i = 0; i + 1 < items.size(); i += 2)
+      visit(pickle_->TextOf(items[i]), PickleNode(*pickle_, items[i + 1]));
   }
-}
+  // Until visit returns false.
+  template <typename Visit>
+  void Items(Visit visit) const {
+    if (!IsList()) return;
+    for (const uint32_t item : pickle_->ItemsOf(node_)) {
+      if (!visit(PickleNode(*pickle_, item))) return;
+    }
+  }
+  std::optional<int64_t> Integer() const {
+    const Pickle::Kind kind = pickle_->KindOf(node_);
+    if (kind != Pickle::Kind::kInt && kind != Pickle::Kind::kBool) return std::nullopt;
+    return pickle_->IntegerOf(node_);
+  }
+  std::string_view Text() const { return pickle_->TextOf(node_); }
+
+ private:
+  const Pickle* pickle_;
+  uint32_t node_;
+};
+
+class JsonNode {
+ public:
+  explicit JsonNode(simdjson::dom::element element) : element_(element) {}
+
+  bool IsList() const { return element_.is_array(); }
+  template <typename Visit>
+  void Members(Visit visit) const {
+    simdjson::dom::object object;
+    if (element_.get(object) != simdjson::SUCCESS) return;
+    for (const auto& [key, value] : object) visit(key, JsonNode(value));
+  }
+  template <typename Visit>
+  void Items(Visit visit) const {
+    simdjson::dom::array array;
+    if (element_.get(array) != simdjson::SUCCESS) return;
+    for (const simdjson::dom::element item : array) {
+      if (!visit(JsonNode(item))) return;
+    }
+  }
+  std::optional<int64_t> Integer() const {
+    int64_t number = 0;
+    bool flag = false;
+    if (element_.get(number) == simdjson::SUCCESS) return number;
+    if (element_.get(flag) == simdjson::SUCCESS) return flag ? 1 : 0;
+    return std::nullopt;
+  }
+  std::string_view Text() const {
+    std::string_view text;
+    return element_.get(text) == simdjson::SUCCESS ? text : std::string_view();
+  }
+
+ private:
+  simdjson::dom::element element_;
+};
 
 // Extents whose product cannot be are those of no tensor.
 uint64_t Times(uint64_t elements, int64_t extent) {
@@ -47,133 +99,216 @@ uint64_t Times(uint64_t elements, int64_t extent) {
   return elements * static_cast<uint64_t>(extent);
 }
 
-uint64_t BytesOf(const simdjson::dom::element& element) {
-  simdjson::dom::array sizes, types;
-  if (element["input_sizes"].get(sizes) != simdjson::SUCCESS ||
-      element["input_dtypes"].get(types) != simdjson::SUCCESS)
-    return 0;
-  uint64_t bytes = 0;
-  auto type = types.begin();
-  for (const simdjson::dom::element shape : sizes) {
-    simdjson::dom::array extents;
-    std::string_view word;
-    if (!(type != types.end()) || shape.get(extents) != simdjson::SUCCESS ||
-        (*type).get(word) != simdjson::SUCCESS)
-      break;
-    uint64_t elements = 1;
-    for (const simdjson::dom::element extent : extents) {
-      int64_t number = 0;
-      if (extent.get(number) == simdjson::SUCCESS) elements = Times(elements, number);
-    }
-    bytes += elements * BytesOfType(word);
-    ++type;
-  }
-  return bytes;
+int64_t Scaled(int64_t value, int64_t factor) {
+  if (value < 0 || value > CodecLimits::kMaxTimeNs / factor) return -1;
+  return value * factor;
 }
 
-FlightRecorderDump::Entry ReadEntry(const simdjson::dom::element& element) {
-  FlightRecorderDump::Entry entry;
-  int64_t number = 0;
-  bool flag = false;
-  std::string_view text;
-  simdjson::dom::array group;
-  if (element["time_created_ns"].get(number) == simdjson::SUCCESS) entry.created_ns = number;
-  if (element["is_p2p"].get(flag) == simdjson::SUCCESS) entry.point_to_point = flag;
-  if (element[entry.point_to_point ? "p2p_seq_id" : "collective_seq_id"].get(number) ==
-      simdjson::SUCCESS)
-    entry.sequence = number;
-  if (element["profiling_name"].get(text) == simdjson::SUCCESS) ReadProfilingName(text, &entry);
-  if (element["state"].get(text) == simdjson::SUCCESS)
-    entry.started = text == "started", entry.ended = text == "completed";
-  if (element["retired"].get(flag) == simdjson::SUCCESS) entry.ended = entry.ended || flag;
-  entry.bytes = BytesOf(element);
-  if (element["process_group"].get(group) == simdjson::SUCCESS && group.size() >= 2) {
-    if (group.at(0).get(text) == simdjson::SUCCESS) entry.group_name = text;
-    if (group.at(1).get(text) == simdjson::SUCCESS) entry.group_description = text;
+template <typename Node>
+class DumpReader {
+ public:
+  absl::StatusOr<FlightRecorderDump> Read(const Node& root) {
+    std::optional<Node> entries;
+    if (root.IsList()) entries = root;  // PyTorch 2.2
+    root.Members([&](std::string_view key, const Node& value) {
+      if (key == "entries") entries = value;
+      if (key == "pg_config") ReadGroups(value);
+      if (key == "pg_status") ReadStatus(value);
+    });
+    if (!entries || !entries->IsList())
+      return absl::InvalidArgumentError("it has no list \"entries\"");
+    entries->Items([&](const Node& item) {
+      ReadEntry(item);
+      return visits_ < kMaxVisits;
+    });
+    if (visits_ >= kMaxVisits) return absl::InvalidArgumentError("its values unfold to too many");
+    dump_.ever_enqueued = dump_.ever_enqueued || !dump_.entries.empty();
+    TakeSites();
+    return std::move(dump_);
   }
-  return entry;
-}
+
+ private:
+  struct Parts {  // of an entry, read when all of it has been seen
+    std::optional<Node> frames, input_sizes, input_types, output_sizes, output_types;
+    int64_t sequence = -1, collective_sequence = -1, p2p_sequence = -1, pg_id = -1;
+    std::optional<bool> p2p;
+  };
+
+  void ReadEntry(const Node& item) {
+    Entry entry;
+    Parts parts;
+    item.Members([&](std::string_view key, const Node& value) {
+      ++visits_;
+      ReadMember(DumpKeyOf(key), value, &entry, &parts);
+    });
+    // Before 2.4 no entry said it.
+    entry.point_to_point = parts.p2p.value_or(IsPointToPoint(entry.operation));
+    const int64_t own = entry.point_to_point ? parts.p2p_sequence : parts.collective_sequence;
+    entry.sequence = own >= 0 ? own : parts.sequence;
+    if (entry.group == FlightRecorderDump::kNone && parts.pg_id >= 0)
+      entry.group = words_.GroupOf(std::to_string(parts.pg_id), "", &dump_);
+    entry.bytes = BytesOf(parts.input_sizes, parts.input_types);
+    entry.bytes_out = BytesOf(parts.output_sizes, parts.output_types);
+    if (entry.state == FlightRecorderDump::State::kStarted) dump_.starts_told = true;
+    dump_.entries.push_back(entry);
+    frames_.push_back(parts.frames);
+  }
+
+  void ReadMember(DumpKey key, const Node& value, Entry* entry, Parts* parts) {
+    const auto integer = [&value](int64_t absent) { return value.Integer().value_or(absent); };
+    switch (key) {
+      case DumpKey::kFrames: parts->frames = value; break;
+      case DumpKey::kRecordId:
+        if (dump_.entries.empty()) dump_.from_the_first = integer(0) <= 0;
+        break;
+      case DumpKey::kPgId: parts->pg_id = integer(-1); break;
+      case DumpKey::kGroup: ReadGroupName(value, entry); break;
+      case DumpKey::kSequence: parts->sequence = integer(-1); break;
+      case DumpKey::kCollectiveSequence: parts->collective_sequence = integer(-1); break;
+      case DumpKey::kP2pSequence: parts->p2p_sequence = integer(-1); break;
+      case DumpKey::kName: words_.TakeName(value.Text(), entry); break;
+      case DumpKey::kCreatedNs: entry->created_ns = integer(-1); break;
+      case DumpKey::kCreatedUs: entry->created_ns = Scaled(integer(-1), 1'000); break;
+      case DumpKey::kInputSizes: parts->input_sizes = value; break;
+      case DumpKey::kInputTypes: parts->input_types = value; break;
+      case DumpKey::kOutputSizes: parts->output_sizes = value; break;
+      case DumpKey::kOutputTypes: parts->output_types = value; break;
+      case DumpKey::kState: ReadState(value.Text(), entry); break;
+      case DumpKey::kStartedNs: dump_.starts_told = dump_.starts_told || integer(0) > 0; break;
+      case DumpKey::kCompletedNs: entry->completed_ns = std::max<int64_t>(0, integer(0)); break;
+      case DumpKey::kRetired: entry->retired = integer(0) != 0; break;
+      case DumpKey::kTimeoutMs:
+        entry->timeout_ns = std::max<int64_t>(0, Scaled(integer(0), 1'000'000));
+        break;
+      case DumpKey::kIsP2p: parts->p2p = integer(0) != 0; break;
+      case DumpKey::kOther: break;
+    }
+  }
+
+  static void ReadState(std::string_view text, Entry* entry) {
+    if (text == "started") entry->state = FlightRecorderDump::State::kStarted;
+    if (text == "completed") entry->state = FlightRecorderDump::State::kCompleted;
+  }
+
+  // ["35", "TENSOR_MODEL_PARALLEL_GROUP"]
+  void ReadGroupName(const Node& value, Entry* entry) {
+    std::string_view texts[2];
+    size_t count = 0;
+    value.Items([&](const Node& text) {
+      texts[count] = text.Text();
+      return ++count < 2;
+    });
+    if (count == 2) entry->group = words_.GroupOf(texts[0], texts[1], &dump_);
+  }
+
+  uint64_t BytesOf(const std::optional<Node>& sizes, const std::optional<Node>& types) {
+    if (!sizes || !types) return 0;
+    uint64_t bytes = 0;
+    type_bytes_.clear();
+    types->Items([&](const Node& type) {
+      type_bytes_.push_back(words_.BytesOf(type.Text()));
+      return ++visits_ < kMaxVisits;
+    });
+    size_t tensor = 0;
+    sizes->Items([&](const Node& shape) {
+      uint64_t elements = 1;
+      shape.Items([&](const Node& extent) {
+        elements = Times(elements, extent.Integer().value_or(1));
+        return ++visits_ < kMaxVisits;
+      });
+      if (tensor < type_bytes_.size()) bytes += elements * type_bytes_[tensor];
+      return ++tensor < type_bytes_.size();
+    });
+    return bytes;
+  }
+
+  void ReadGroups(const Node& groups) {
+    groups.Members([&](std::string_view key, const Node& row) {
+      if (visits_ >= kMaxVisits) return;
+      std::string_view description, ranks;
+      bool described = false, listed = false;
+      row.Members([&](std::string_view member, const Node& value) {
+        ++visits_;
+        if (member == "desc") description = value.Text(), described = true;
+        if (member == "ranks") ranks = value.Text(), listed = true;
+      });
+      if (!described || !listed || dump_.groups.size() >= RankTrace::kMaxGroups) return;
+      ProcessGroup group{.name = std::string(key), .description = std::string(description)};
+      TakeMembers(MemberList::Parse(ranks), &group);
+      group.size = static_cast<uint32_t>(group.ranks.size());
+      dump_.groups.push_back(std::move(group));
+    });
+  }
+
+  // JSON writes the counters as text.
+  void ReadStatus(const Node& status) {
+    status.Members([&](std::string_view, const Node& row) {
+      if (visits_ >= kMaxVisits) return;
+      row.Members([&](std::string_view key, const Node& value) {
+        ++visits_;
+        if (key != "last_enqueued_collective") return;
+        const std::string_view text = value.Text();
+        const bool any = value.Integer().value_or(0) > 0 ||
+                         (!text.empty() && text != "0" && text.front() != '-');
+        dump_.ever_enqueued = dump_.ever_enqueued || any;
+      });
+    });
+  }
+
+  // Call stacks of what may not have ended, and of the last entry; of others nobody asks.
+  void TakeSites() {
+    constexpr size_t kRetiredLately = 64;
+    for (size_t i = 0; i < dump_.entries.size() && visits_ < kMaxVisits; ++i) {
+      Entry& entry = dump_.entries[i];
+      const bool last = i + 1 == dump_.entries.size();
+      const bool lately = !entry.retired || dump_.entries.size() - i <= kRetiredLately;
+      const bool open = entry.state != FlightRecorderDump::State::kCompleted && lately;
+      if ((open || last) && frames_[i]) entry.site = SiteOf(*frames_[i]);
+    }
+  }
+
+  uint32_t SiteOf(const Node& frames) {
+    std::vector<DumpFrame> calls;
+    frames.Items([&](const Node& frame) {
+      std::string_view function, file;
+      int64_t line = 0;
+      frame.Members([&](std::string_view key, const Node& value) {
+        ++visits_;
+        if (key == "name") function = value.Text();
+        if (key == "filename") file = value.Text();
+        if (key == "line") line = value.Integer().value_or(0);
+      });
+      calls.push_back(DumpFrameOf(function, file, line));
+      return calls.size() < kMaxFrames && visits_ < kMaxVisits;
+    });
+    if (calls.empty()) return FlightRecorderDump::kNone;
+    FlightRecorderDump::Site site = DumpSiteOf(calls);
+    const auto known = std::ranges::find(dump_.sites, site);
+    if (known != dump_.sites.end()) return static_cast<uint32_t>(known - dump_.sites.begin());
+    if (dump_.sites.size() >= kMaxSites) return FlightRecorderDump::kNone;
+    dump_.sites.push_back(std::move(site));
+    return static_cast<uint32_t>(dump_.sites.size() - 1);
+  }
+
+  FlightRecorderDump dump_;
+  DumpWords words_;
+  std::vector<std::optional<Node>> frames_;  // by entry
+  std::vector<uint64_t> type_bytes_;
+  size_t visits_ = 0;
+};
 
 absl::StatusOr<FlightRecorderDump> ParseJsonDump(std::string_view content) {
   simdjson::dom::parser parser;
   simdjson::dom::element root;
-  simdjson::dom::array entries;
   if (parser.parse(content.data(), content.size(), true).get(root) != simdjson::SUCCESS)
     return absl::InvalidArgumentError("not valid JSON");
-  if (root["entries"].get(entries) != simdjson::SUCCESS)
-    return absl::InvalidArgumentError("it has no list \"entries\"");
-  FlightRecorderDump dump;
-  for (const simdjson::dom::element entry : entries) dump.entries.push_back(ReadEntry(entry));
-  simdjson::dom::object groups;
-  if (root["pg_config"].get(groups) == simdjson::SUCCESS) {
-    for (const auto& [key, group] : groups) {
-      std::string_view description;
-      std::string_view ranks;
-      if (group["desc"].get(description) == simdjson::SUCCESS &&
-          group["ranks"].get(ranks) == simdjson::SUCCESS) {
-        dump.groups.push_back(MakeGroup(key, description, ranks));
-      }
-    }
-  }
-  return dump;
-}
-
-std::string_view TextOf(const PickleValue* value) {
-  return value != nullptr ? std::string_view(value->text) : std::string_view();
-}
-
-uint64_t BytesOf(const PickleValue& value) {
-  const PickleValue* sizes = value.Find("input_sizes");
-  const PickleValue* types = value.Find("input_dtypes");
-  if (sizes == nullptr || types == nullptr) return 0;
-  uint64_t bytes = 0;
-  for (size_t i = 0; i < std::min(sizes->items.size(), types->items.size()); ++i) {
-    uint64_t elements = 1;
-    for (const PickleValue& extent : sizes->items[i].items)
-      elements = Times(elements, extent.integer);
-    bytes += elements * BytesOfType(types->items[i].text);
-  }
-  return bytes;
-}
-
-FlightRecorderDump::Entry ReadEntry(const PickleValue& value) {
-  FlightRecorderDump::Entry entry;
-  if (const PickleValue* created = value.Find("time_created_ns"))
-    entry.created_ns = created->integer;
-  if (const PickleValue* point_to_point = value.Find("is_p2p"))
-    entry.point_to_point = point_to_point->integer != 0;
-  if (const PickleValue* sequence =
-          value.Find(entry.point_to_point ? "p2p_seq_id" : "collective_seq_id"))
-    entry.sequence = sequence->integer;
-  ReadProfilingName(TextOf(value.Find("profiling_name")), &entry);
-  const std::string_view state = TextOf(value.Find("state"));
-  const PickleValue* retired = value.Find("retired");
-  entry.started = state == "started";
-  entry.ended = state == "completed" || (retired != nullptr && retired->integer != 0);
-  entry.bytes = BytesOf(value);
-  if (const PickleValue* group = value.Find("process_group");
-      group != nullptr && group->items.size() >= 2) {
-    entry.group_name = group->items[0].text;
-    entry.group_description = group->items[1].text;
-  }
-  return entry;
+  return DumpReader<JsonNode>().Read(JsonNode(root));
 }
 
 absl::StatusOr<FlightRecorderDump> ParsePickleDump(std::string_view content) {
-  absl::StatusOr<PickleValue> root = ParsePickle(content);
-  if (!root.ok()) return root.status();
-  const PickleValue* entries = root->Find("entries");
-  if (entries == nullptr) return absl::InvalidArgumentError("it has no list \"entries\"");
-  FlightRecorderDump dump;
-  for (const PickleValue& entry : entries->items) dump.entries.push_back(ReadEntry(entry));
-  if (const PickleValue* groups = root->Find("pg_config")) {
-    for (size_t i = 0; i + 1 < groups->items.size(); i += 2) {
-      const PickleValue& group = groups->items[i + 1];
-      dump.groups.push_back(MakeGroup(groups->items[i].text, TextOf(group.Find("desc")),
-                                      TextOf(group.Find("ranks"))));
-    }
-  }
-  return dump;
+  Pickle pickle;
+  if (absl::Status status = pickle.Parse(content); !status.ok()) return status;
+  return DumpReader<PickleNode>().Read(PickleNode(pickle, pickle.root()));
 }
 
 }  // namespace
@@ -181,6 +316,20 @@ absl::StatusOr<FlightRecorderDump> ParsePickleDump(std::string_view content) {
 absl::StatusOr<FlightRecorderDump> ParseFlightRecorderDump(std::string_view content) {
   if (content.empty()) return absl::InvalidArgumentError("it is empty");
   return content.front() == '\x80' ? ParsePickleDump(content) : ParseJsonDump(content);
+}
+
+bool BeginsLikeFlightRecorderDump(std::string_view content) {
+  const size_t first = content.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return false;
+  const char begin = content[first];
+  if (begin != '\x80' && begin != '{' && begin != '[') return false;
+  const auto holds = [content, begin](std::string_view word) {
+    const std::string quoted = begin == '\x80' ? std::string(word) : fmt::format("\"{}\"", word);
+    return content.find(quoted) != std::string_view::npos;
+  };
+  if (holds("traceEvents")) return false;
+  const bool of_entries = holds("profiling_name") || holds("collective_seq_id");
+  return of_entries || (holds("entries") && (holds("pg_config") || holds("pg_status")));
 }
 
 absl::StatusOr<FlightRecorderDump> ReadFlightRecorderDump(const std::filesystem::path& path) {

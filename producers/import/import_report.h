@@ -62,6 +62,8 @@ struct ImportReport {
   uint32_t ranks_with_stacks = 0;  // of these, whose traces hold Python call stacks
   StepWindows windows;             // into which the steps are cut
   bool stalled_only = false;       // flight-recorder dumps without traces
+  // Of those: what they do not say of a standstill, and what would; each full sentences.
+  std::vector<std::string> left_open;
   std::vector<FileReport> files;
   ImportCounts total;
   uint64_t intervals = 0;

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 
 #include "producers/import/batch_collector.h"
+#include "producers/import/made_dumps.h"
 #include "producers/import/test_folder.h"
+#include "producers/import/trace_folder.h"
 #include "producers/import/trace_import.h"
 
 namespace eroica {
@@ -32,14 +35,16 @@ TEST(StandstillImport, WhatHasNotEndedIsInFlight) {
       "fr_rank0.json",
       DumpJson(
           EntryJson("0", "nccl:all_reduce", 1, R"("is_p2p": false, "state": "completed")") + "," +
-          EntryJson("0", "gloo:all_reduce", 2,
-                    R"("is_p2p": false, "state": "scheduled", "retired": true)") +
+          EntryJson("0", "nccl:all_reduce", 2,
+                    R"("is_p2p": false, "state": "completed", "retired": true)") +
           "," +
           EntryJson("0", "nccl:_all_gather_base", 3,
                     R"("is_p2p": false, "state": "started", "retired": false)") +
           "," + EntryJson("7", "nccl:send 1->0", 9, R"("is_p2p": true, "state": "scheduled")") +
           "," + EntryJson("8", "nccl:all_reduce", 4, R"("state": "scheduled")")));
-  folder.Write("fr_rank1.json", DumpJson(""));
+  folder.Write("fr_rank1.json",
+               DumpJson(EntryJson("0", "nccl:all_reduce", 2,
+                                  R"("is_p2p": false, "state": "completed", "retired": true)")));
   BatchCollector sink;
   const std::filesystem::path& path = folder.path();
   const absl::StatusOr<ImportReport> report =
@@ -49,21 +54,22 @@ TEST(StandstillImport, WhatHasNotEndedIsInFlight) {
   EXPECT_EQ(report->ranks, (std::vector<uint32_t>{0, 1}));
   EXPECT_EQ(report->warnings.size(), 1u) << "rank 2 has no dump";
   EXPECT_TRUE(report->total.closed());
-  EXPECT_EQ(report->total.events, 5u);
-  EXPECT_EQ(report->total.skipped.of(DropReason::kMalformedEvent), 1u)
-      << "of a group that nobody lists";
+  EXPECT_EQ(report->total.events, 6u);
+  EXPECT_EQ(report->total.skipped.total(), 0u)
+      << "a group that nobody lists has those with entries";
 
   ASSERT_EQ(sink.batches.size(), 2u);
   const EventBatch& batch = sink.batches[0];
   EXPECT_TRUE(batch.final);
-  ASSERT_EQ(batch.communicators.size(), 2u);
+  ASSERT_EQ(batch.communicators.size(), 3u);
   EXPECT_EQ(batch.communicators[1].ranks, (std::vector<uint32_t>{2, 0}));
   ASSERT_EQ(batch.progress.size(), 1u);
   const ProgressReport& progress = batch.progress[0];
   EXPECT_TRUE(progress.timed_out);
   EXPECT_EQ(progress.time_ns, 1'009);
   EXPECT_EQ(progress.step, -1);
-  ASSERT_EQ(progress.in_flight.size(), 2u);
+  EXPECT_TRUE(batch.communicators[2].ranks == std::vector<uint32_t>{0}) << "has entries of it";
+  ASSERT_EQ(progress.in_flight.size(), 3u);
   const InFlightCollective gather{.communicator = 0,
                                   .operation = CollectiveOperation::kAllGather,
                                   .started = true,
@@ -74,36 +80,103 @@ TEST(StandstillImport, WhatHasNotEndedIsInFlight) {
   EXPECT_EQ(progress.in_flight[0], gather);
   EXPECT_EQ(progress.in_flight[1].operation, CollectiveOperation::kSend);
   EXPECT_EQ(progress.in_flight[1].peer, 2) << "the group's first";
-  ASSERT_EQ(progress.operations.size(), 2u);
-  EXPECT_EQ(progress.operations[0].launched, 3u);
-  EXPECT_EQ(progress.operations[0].completed, 3u);
-  EXPECT_EQ(progress.operations[1].launched, 4u);
-  EXPECT_EQ(progress.operations[1].completed, 0u);
+  EXPECT_FALSE(progress.starts_unknown) << "one has started";
+  std::map<CollectiveOperation, OperationCount> counts;
+  for (const OperationCount& row : progress.operations) {
+    if (row.communicator == 0) counts[row.operation] = row;
+  }
+  ASSERT_EQ(counts.size(), 3u);
+  EXPECT_EQ(counts[CollectiveOperation::kUnknown].launched, 1u) << "all below the oldest entry";
+  EXPECT_EQ(counts[CollectiveOperation::kAllReduce].launched, 3u);
+  EXPECT_EQ(counts[CollectiveOperation::kAllReduce].completed, 3u);
+  EXPECT_EQ(counts[CollectiveOperation::kAllGather].launched, 4u);
+  EXPECT_EQ(counts[CollectiveOperation::kAllGather].completed, 0u);
 
   EXPECT_TRUE(sink.batches[1].progress[0].in_flight.empty());
   EXPECT_EQ(sink.batches[1].progress[0].time_ns, 1'009) << "of all dumps";
-  EXPECT_EQ(sink.batches[1].communicators[0].id, batch.communicators[0].id);
 }
 
 TEST(StandstillImport, TheNamelessGroupOfGlooGetsItsName) {
   const TestFolder folder;
-  const std::string group = R"("pg_config": {"": {"name": "", "desc": "", "ranks": "[0, 1]"}})";
-  folder.Write("fr_rank0.json",
-               fmt::format(R"({{{}, "entries": [{}]}})", group,
-                           EntryJson("0", "gloo:all_reduce", 1, R"("state": "scheduled")")));
-  folder.Write("fr_rank1.json", fmt::format(R"({{{}, "entries": []}})", group));
+  const std::vector<MadeGroup> nameless = {{.name = "", .description = "", .ranks = "[0, 1]"}};
+  folder.Write("fr_rank0.json", MadeDump(nameless).Open(1, {.name = "gloo:all_reduce"}).Json());
+  folder.Write("fr_rank1.json", MadeDump(nameless).Open(1, {.name = "gloo:all_reduce"}).Json());
   BatchCollector sink;
   const std::filesystem::path& path = folder.path();
   ASSERT_TRUE(ImportTraces({&path, 1}, {.job = JobId("j")}, sink, nullptr).ok());
   ASSERT_EQ(sink.batches.size(), 2u);
+  ASSERT_EQ(sink.batches[0].communicators.size(), 1u);
   EXPECT_EQ(sink.batches[0].communicators[0].name, "0");
+  EXPECT_EQ(sink.batches[0].communicators[0].ranks, (std::vector<uint32_t>{0, 1}));
   EXPECT_EQ(sink.batches[0].communicators[0].id, sink.batches[1].communicators[0].id);
-  EXPECT_EQ(sink.batches[0].progress[0].in_flight.size(), 1u);
+  ASSERT_EQ(sink.batches[0].progress[0].in_flight.size(), 1u);
+  EXPECT_TRUE(sink.batches[0].progress[0].in_flight[0].started) << "gloo has no device to wait for";
+}
+
+// Operations of a batch are one kernel: one moment, one end.
+TEST(StandstillImport, ABatchIsOneKernel) {
+  const TestFolder folder;
+  for (const int rank : {0, 1}) {
+    MadeDump dump({{.ranks = "[0, 1]"}});
+    for (const int sequence : {1, 2}) {
+      for (const std::string name : {"nccl:send {} -> {}", "nccl:recv {} <- {}"}) {
+        std::string stated = fmt::format(fmt::runtime(name), rank, 1 - rank);
+        std::erase(stated, ' ');
+        stated.insert(9, " ");
+        dump.Open(sequence, {.name = stated, .p2p = true});
+      }
+      dump.Add({.name = "nccl:coalesced",
+                .sequence = sequence,
+                .state = sequence == 1 ? "completed" : "scheduled",
+                .retired = sequence == 1,
+                .p2p = true});
+    }
+    folder.Write(fmt::format("nccl_trace_rank_{}", rank), dump.Json());
+  }
+  BatchCollector sink;
+  const std::filesystem::path path = folder.path();
+  ASSERT_TRUE(ImportTraces({&path, 1}, {.job = JobId("j")}, sink, nullptr).ok());
+  ASSERT_EQ(sink.batches.size(), 2u);
+  const ProgressReport& progress = sink.batches[0].progress[0];
+  ASSERT_EQ(progress.in_flight.size(), 2u);
+  for (const InFlightCollective& row : progress.in_flight) {
+    EXPECT_EQ(row.sequence, 2u);
+    EXPECT_EQ(row.peer, 1);
+    EXPECT_EQ(row.launched_ns, progress.in_flight[0].launched_ns);
+  }
+  EXPECT_TRUE(progress.starts_unknown);
+}
+
+TEST(StandstillImport, TheRankStandsBehindTheName) {
+  EXPECT_EQ(RankOfDumpName("comm_lib_trace_rank_12"), 12);
+  EXPECT_EQ(RankOfDumpName("a/node7_3"), 3);
+  EXPECT_EQ(RankOfDumpName("rank4-host_nccl_trace_rank_11"), 11);
+  EXPECT_EQ(RankOfDumpName("_dump_9"), 9);
+  EXPECT_EQ(RankOfDumpName("fr_rank3.json"), 3);
+  EXPECT_EQ(RankOfDumpName("fr_rank3_node12.json.gz"), 3);
+  EXPECT_EQ(RankOfDumpName("node12_7.pkl"), 7);
+  EXPECT_EQ(RankOfDumpName("dump"), -1);
+}
+
+// How a file begins says what it is: neither a trace's name nor none at all hides a dump.
+TEST(StandstillImport, ContentTellsADumpFromATrace) {
+  const TestFolder folder;
+  folder.Write("rank0.json", MadeDump().Open(1).Json());
+  folder.Write("host3_1", MadeDump().Open(1).Json());
+  folder.Write("notes.txt", "nothing of a dump");
+  BatchCollector sink;
+  const std::filesystem::path path = folder.path();
+  const absl::StatusOr<ImportReport> report =
+      ImportTraces({&path, 1}, {.job = JobId("j")}, sink, nullptr);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(report->stalled_only);
+  EXPECT_EQ(report->ranks, (std::vector<uint32_t>{0, 1}));
 }
 
 TEST(StandstillImport, OneDumpARank) {
   const TestFolder folder;
-  folder.Write("fr_rank0.json", DumpJson(""));
+  folder.Write("fr_rank0.json", DumpJson(EntryJson("0", "nccl:all_reduce", 1,
+                                                   R"("is_p2p": false, "state": "scheduled")")));
   folder.Write("fr_rank0.pkl", "no pickle");
   folder.Write("fr_rank1.json", "broken");
   BatchCollector sink;
@@ -111,8 +184,9 @@ TEST(StandstillImport, OneDumpARank) {
   const absl::StatusOr<ImportReport> report =
       ImportTraces({&path, 1}, {.job = JobId("j")}, sink, nullptr);
   ASSERT_TRUE(report.ok()) << report.status();
-  ASSERT_EQ(report->files.size(), 2u) << "the pickle is the same dump";
+  ASSERT_EQ(report->files.size(), 3u);
   EXPECT_TRUE(report->files[1].refused);
+  EXPECT_TRUE(report->files[2].refused);
   EXPECT_EQ(report->ranks, (std::vector<uint32_t>{0}));
 }
 

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
+#include <memory>
 #include <utility>
+
+#include "producers/import/byte_source.h"
+#include "producers/import/flight_recorder_dump.h"
 
 namespace eroica {
 namespace {
@@ -39,13 +42,28 @@ bool NaturalLess(const std::string& x, const std::string& y) {
   return x.size() - i < y.size() - j || (i == x.size() && j == y.size() && x < y);
 }
 
-bool IsFlightRecorderDump(const std::string& name) {
-  return name.starts_with("fr_rank") || name.starts_with("_dump_") ||
-         name.starts_with("fr_trace") || name.starts_with("nccl_trace_rank_");
+// By its name alone.
+bool HasNameOfDump(const std::string& name) {
+  if (name.starts_with("fr_rank") || name.starts_with("fr_trace") || name.starts_with("_dump_"))
+    return true;
+  return name.find("nccl_trace_rank_") != std::string::npos ||
+         name.find("comm_lib_trace_rank_") != std::string::npos;
 }
 
-bool LooksLikeTrace(const std::string& name) {
-  if (IsFlightRecorderDump(name)) return false;
+// How the file begins decides; where that says nothing (empty, cut off, not readable), its name.
+bool IsFlightRecorderDump(const fs::path& path) {
+  constexpr size_t kLooked = size_t{64} << 10;
+  std::string begin(kLooked, '\0');
+  if (absl::StatusOr<std::unique_ptr<ByteSource>> source = ByteSource::Open(path); source.ok())
+    begin.resize((*source)->Read(begin.data(), begin.size()));
+  else
+    begin.clear();
+  if (BeginsLikeFlightRecorderDump(begin)) return true;
+  const bool trace = begin.find("traceEvents") != std::string::npos;
+  return !trace && HasNameOfDump(path.filename().string());
+}
+
+bool HasNameOfTrace(const std::string& name) {
   for (const char* suffix : {".json", ".json.gz", ".csv", ".csv.gz"}) {
     if (name.ends_with(suffix)) return true;
   }
@@ -54,17 +72,6 @@ bool LooksLikeTrace(const std::string& name) {
 
 bool ByNaturalName(const fs::path& x, const fs::path& y) {
   return NaturalLess(x.filename().string(), y.filename().string());
-}
-
-// One a rank: the same dump may lie there as JSON and as a pickle.
-std::vector<fs::path> OneARank(std::vector<fs::path> dumps) {
-  std::sort(dumps.begin(), dumps.end(), ByNaturalName);
-  std::set<int64_t> ranks;
-  std::erase_if(dumps, [&](const fs::path& dump) {
-    const int64_t rank = RankOfFileName(dump);
-    return rank >= 0 && !ranks.insert(rank).second;
-  });
-  return dumps;
 }
 
 // What `eroica import` writes, and not what it reads.
@@ -87,7 +94,7 @@ std::string FoldersWithTraces(const fs::path& folder) {
     const bool holds = std::any_of(fs::directory_iterator(at->path(), ignored),
                                    fs::directory_iterator(), [](const fs::directory_entry& entry) {
                                      const std::string name = entry.path().filename().string();
-                                     return LooksLikeTrace(name) || IsFlightRecorderDump(name);
+                                     return HasNameOfTrace(name) || HasNameOfDump(name);
                                    });
     if (holds) found.push_back(at->path());
   }
@@ -105,12 +112,15 @@ absl::Status AddFolder(const fs::path& folder, TraceFiles* found) {
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
     if (!at->is_regular_file(error)) continue;
-    if (IsFlightRecorderDump(name)) dumps.push_back(at->path());
-    if (LooksLikeTrace(name)) files.push_back(at->path());
+    if (IsFlightRecorderDump(at->path())) {
+      dumps.push_back(at->path());
+    } else if (HasNameOfTrace(name)) {
+      files.push_back(at->path());
+    }
   }
   if (error)
     return absl::PermissionDeniedError(fmt::format("{}: {}", folder.string(), error.message()));
-  if (files.empty()) files = OneARank(std::move(dumps));
+  if (files.empty()) files = std::move(dumps);
   if (files.empty() && IsRecording(folder)) {
     return absl::NotFoundError(
         fmt::format("{0}: a recording, not traces; `eroica node --recording {0} --drain` diagnoses "
@@ -127,6 +137,30 @@ absl::Status AddFolder(const fs::path& folder, TraceFiles* found) {
   std::sort(files.begin(), files.end(), ByNaturalName);
   found->files.insert(found->files.end(), files.begin(), files.end());
   return absl::OkStatus();
+}
+
+// 12 of "node7_12"; -1 where it does not end with a digit, or with too many.
+int64_t NumberAtTheEnd(std::string_view name) {
+  size_t first = name.size();
+  while (first > 0 && IsDigit(name[first - 1])) --first;
+  int64_t number = -1;
+  const auto [rest, error] =
+      std::from_chars(name.data() + first, name.data() + name.size(), number);
+  return error == std::errc() ? number : -1;
+}
+
+// The last one.
+int64_t NumberBehindLast(std::string_view name, std::string_view word) {
+  for (size_t at = name.rfind(word); at != std::string_view::npos;
+       at = at == 0 ? std::string_view::npos : name.rfind(word, at - 1)) {
+    size_t digits = at + word.size();
+    if (digits < name.size() && (name[digits] == '-' || name[digits] == '_')) ++digits;
+    int64_t number = -1;
+    const auto [rest, error] =
+        std::from_chars(name.data() + digits, name.data() + name.size(), number);
+    if (error == std::errc() && number >= 0) return number;
+  }
+  return -1;
 }
 
 int64_t NumberBehind(const std::string& name, std::string_view word) {
@@ -167,9 +201,8 @@ absl::StatusOr<TraceFiles> FindTraceFiles(std::span<const fs::path> paths) {
     const uintmax_t size = fs::file_size(file, error);
     if (!error) found.bytes += size;
   }
-  found.dumps = std::all_of(found.files.begin(), found.files.end(), [](const fs::path& file) {
-    return IsFlightRecorderDump(file.filename().string());
-  });
+  found.dumps = std::all_of(found.files.begin(), found.files.end(),
+                            [](const fs::path& file) { return IsFlightRecorderDump(file); });
   std::error_code error;
   found.folder_name =
       fs::absolute(found.files.front(), error).lexically_normal().parent_path().filename().string();
@@ -189,6 +222,20 @@ int64_t RankOfFileName(const fs::path& path) {
   return -1;
 }
 
+int64_t RankOfDumpName(const fs::path& path) {
+  std::string name = path.filename().string();
+  if (name.ends_with(".gz")) name.resize(name.size() - 3);
+  const bool ends = !name.empty() && IsDigit(name.back());
+  if (const size_t dot = name.rfind('.'); dot != std::string::npos && !ends) name.resize(dot);
+  if (!ends) {
+    for (const std::string_view word : {"rank", "Rank", "RANK"}) {
+      if (const int64_t rank = NumberBehindLast(name, word); rank >= 0) return rank;
+    }
+  }
+  if (const int64_t rank = NumberAtTheEnd(name); rank >= 0) return rank;
+  return RankOfFileName(path);
+}
+
 fs::path FindFlightRecorderDump(const fs::path& trace, int64_t rank) {
   std::error_code error;
   const fs::path folder = fs::absolute(trace, error).lexically_normal().parent_path();
@@ -197,7 +244,7 @@ fs::path FindFlightRecorderDump(const fs::path& trace, int64_t rank) {
     for (const std::string& name :
          {fmt::format("fr_rank{}.json", rank), fmt::format("fr_rank{}.json.gz", rank),
           fmt::format("fr_rank{}.pkl", rank), fmt::format("_dump_{}", rank),
-          fmt::format("nccl_trace_rank_{}", rank)}) {
+          fmt::format("nccl_trace_rank_{}", rank), fmt::format("comm_lib_trace_rank_{}", rank)}) {
       if (fs::is_regular_file(place / name, error)) return place / name;
     }
   }

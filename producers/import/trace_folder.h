@@ -21,7 +21,8 @@ struct TraceFiles {
 };
 
 // Of a folder: every .json, .json.gz, .csv and .csv.gz file in it that is no flight-recorder dump;
-// where there is none, its dumps, one a rank. A file given by name is taken as it is.
+// where there is none, its dumps. Which it is shows in how a file begins, whatever its name. A file
+// given by name is taken as it is.
 absl::StatusOr<TraceFiles> FindTraceFiles(std::span<const std::filesystem::path> paths);
 
 bool IsOperationCsv(const std::filesystem::path& path);
@@ -30,7 +31,14 @@ bool IsOperationCsv(const std::filesystem::path& path);
 // does not tell.
 int64_t RankOfFileName(const std::filesystem::path& path);
 
-// Beside the trace (fr_rank3.json, .json.gz, .pkl, _dump_3), or in ../flight-recorder/FOLDER/.
+// Of a dump: PyTorch puts the rank behind a name that the user chose, which may hold that of the
+// host ("node7_12", "host-rank4_comm_lib_trace_rank_3"). Where the name has an ending
+// (fr_rank3.json, dump_3.pkl), the last number behind "rank", else the one before the ending. -1
+// where there is none.
+int64_t RankOfDumpName(const std::filesystem::path& path);
+
+// Beside the trace (fr_rank3.json, .json.gz, .pkl, _dump_3,
+// nccl_trace_rank_3, comm_lib_trace_rank_3), or in ../flight-recorder/FOLDER/.
 // Empty where there is none.
 std::filesystem::path FindFlightRecorderDump(const std::filesystem::path& trace, int64_t rank);
 

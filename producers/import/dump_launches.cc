@@ -1,0 +1,121 @@
+#include "producers/import/dump_launches.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "schemas/codec.h"
+
+namespace eroica {
+namespace {
+
+using Entry = FlightRecorderDump::Entry;
+using State = FlightRecorderDump::State;
+
+bool IsMutual(CollectiveOperation operation) {
+  switch (operation) {
+    case CollectiveOperation::kAllReduce:
+    case CollectiveOperation::kAllGather:
+    case CollectiveOperation::kReduceScatter:
+    case CollectiveOperation::kAllToAll:
+    case CollectiveOperation::kBarrier: return true;
+    default: return false;
+  }
+}
+
+// Entries of a batch are never looked at: what was is an operation of its own.
+bool IsLookedAt(const DumpLaunch& launch) {
+  return launch.closed || launch.retired || launch.state != State::kScheduled;
+}
+
+// The number of a batch is counted up at its begin or, in some versions, at its end.
+bool Joins(const Entry& entry, const DumpLaunch& launch) {
+  if (IsLookedAt(launch) || launch.on_host) return false;
+  return entry.sequence == launch.sequence ||
+         (entry.closes && entry.sequence == launch.sequence + 1);
+}
+
+RankLaunches Launches(uint32_t rank, const FlightRecorderDump& dump, const DumpGroups& groups) {
+  RankLaunches launches;
+  launches.of_entry.assign(dump.entries.size(), RankLaunches::kNone);
+  // by group, and point to point or not: the launch that the next entry may belong to
+  std::vector<uint32_t> open(groups.all().size() * 2, RankLaunches::kNone);
+  for (size_t i = 0; i < dump.entries.size(); ++i) {
+    const Entry& entry = dump.entries[i];
+    const uint32_t group = groups.Of(rank, entry);
+    if (group == DumpGroups::kNone || entry.sequence < 0 || entry.created_ns < 0 ||
+        entry.created_ns > CodecLimits::kMaxTimeNs)
+      continue;
+    uint32_t& last = open[size_t{group} * 2 + (entry.point_to_point ? 1 : 0)];
+    if (last == RankLaunches::kNone || !Joins(entry, launches.rows[last])) {
+      last = static_cast<uint32_t>(launches.rows.size());
+      launches.rows.push_back({.group = group,
+                               .sequence = entry.sequence,
+                               .point_to_point = entry.point_to_point,
+                               .on_host = entry.on_host,
+                               .mutual = !entry.point_to_point && IsMutual(entry.operation)});
+    }
+    DumpLaunch& launch = launches.rows[last];
+    ++launch.entries;
+    launch.sequence = std::max(launch.sequence, entry.sequence);
+    launch.created_ns = std::max(launch.created_ns, entry.created_ns);
+    launch.state = entry.state;
+    launch.retired = entry.retired;
+    launch.closed = entry.closes;
+    launches.of_entry[i] = last;
+  }
+  return launches;
+}
+
+// A dump of what is in flight alone: of a batch that has ended the entry behind it is left out, and
+// the others are there.
+bool IsOfActivesAlone(const FlightRecorderDump& dump) {
+  return !dump.from_the_first && std::ranges::none_of(dump.entries, [](const Entry& entry) {
+    return entry.retired || entry.state == State::kCompleted;
+  });
+}
+
+// By group: the highest number that every member has entered, as far as dumps tell. A member whose
+// ring has forgotten its beginning and holds nothing of the group tells nothing.
+std::vector<int64_t> EnteredByAll(const RankDumps& dumps,
+                                  const std::map<uint32_t, RankLaunches>& launches,
+                                  const DumpGroups& groups) {
+  constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+  std::vector<int64_t> by_all(groups.all().size(), kAny);
+  for (const auto& [rank, own] : launches) {
+    std::map<uint32_t, int64_t> highest;
+    if (dumps.at(rank).dump.from_the_first) {
+      for (const uint32_t group : groups.OfRank(rank)) highest[group] = 0;
+    }
+    for (const DumpLaunch& launch : own.rows) {
+      if (launch.point_to_point) continue;
+      int64_t& number = highest[launch.group];
+      number = std::max(number, launch.sequence);
+    }
+    for (const auto& [group, number] : highest) by_all[group] = std::min(by_all[group], number);
+  }
+  return by_all;
+}
+
+bool HasEnded(const DumpLaunch& launch, const std::vector<int64_t>& entered_by_all,
+              bool of_actives_alone) {
+  if (launch.state == State::kCompleted) return true;
+  if (launch.retired)
+    return launch.on_host && (!launch.mutual || launch.sequence <= entered_by_all[launch.group]);
+  return of_actives_alone && launch.entries > 1 && !launch.closed;
+}
+
+}  // namespace
+
+std::map<uint32_t, RankLaunches> LaunchesOf(const RankDumps& dumps, const DumpGroups& groups) {
+  std::map<uint32_t, RankLaunches> launches;
+  for (const auto& [rank, own] : dumps) launches[rank] = Launches(rank, own.dump, groups);
+  const std::vector<int64_t> entered_by_all = EnteredByAll(dumps, launches, groups);
+  for (auto& [rank, own] : launches) {
+    const bool of_actives_alone = IsOfActivesAlone(dumps.at(rank).dump);
+    for (DumpLaunch& launch : own.rows)
+      launch.ended = HasEnded(launch, entered_by_all, of_actives_alone);
+  }
+  return launches;
+}
+
+}  // namespace eroica
