@@ -6,15 +6,18 @@
 #include <optional>
 #include <utility>
 
+#include "diagnosis/hang/standing_lookup.h"
 #include "diagnosis/hang/strong_components.h"
 
 namespace eroica {
 namespace {
 
-// Members of such an operation give and take equally much.
+// Members of such an operation give and take equally much. (NCCL's all-gather takes one size, and
+// so does gloo's; PyTorch makes uneven ones of broadcasts.)
 bool HasOneSize(CollectiveOperation operation) {
   switch (operation) {
     case CollectiveOperation::kAllReduce:
+    case CollectiveOperation::kAllGather:
     case CollectiveOperation::kBroadcast:
     case CollectiveOperation::kReduce:
     case CollectiveOperation::kReduceScatter: return true;
@@ -139,16 +142,17 @@ HangClaim OfCycle(const WaitGraph& graph, const HangRoot& root) {
 // All members that have not got it behind them are in the operation.
 HangClaim OfOperation(const WaitGraph& graph, uint32_t number) {
   const HungOperation& operation = graph.operations()[number];
-  if (HasOneSize(operation.operation)) {
-    std::map<uint64_t, std::vector<RankId>> sides;
-    for (size_t i = 0; i < operation.waiting.size(); ++i)
-      sides[operation.bytes[i]].push_back(operation.waiting[i]);
-    if (std::optional<Sides> split = Split(sides)) return Mismatch(*std::move(split), {number});
+  std::map<std::pair<uint8_t, uint64_t>, std::vector<RankId>> sides;
+  for (size_t i = 0; i < operation.waiting.size(); ++i) {
+    const uint64_t size = HasOneSize(operation.operation) ? operation.bytes[i] : 0;
+    sides[{operation.sides[i], size}].push_back(operation.waiting[i]);
   }
+  if (std::optional<Sides> split = Split(sides)) return Mismatch(*std::move(split), {number});
   if (operation.waiting.size() == 1 && !operation.through.empty()) {
     return {.kind = HangKind::kDevice, .culprits = operation.waiting, .operations = {number}};
   }
-  HangClaim claim{.kind = HangKind::kCommunication, .operations = {number}};
+  HangClaim claim{.kind = operation.starts_known ? HangKind::kCommunication : HangKind::kStalled,
+                  .operations = {number}};
   if (operation.point_to_point()) claim.culprits = operation.waiting;  // the ends of the link
   return claim;
 }
@@ -215,6 +219,33 @@ void DropSilentBesideLargerHang(const WaitGraph& graph, std::map<HangKind, HangC
   if (larger) claims->erase(silent);
 }
 
+// One more on these or one less on those: by a dump nobody can tell where those who wait are not
+// the more, and are ahead by the one operation alone. (A rank that reports says what it does
+// instead.)
+void DoubtOneAhead(const WaitGraph& graph, HangClaim* claim) {
+  std::vector<RankId> waiting;
+  for (uint32_t rank = 0; rank < graph.rank_count(); ++rank) {
+    if (!graph.OperationsOf(RankId{rank}).empty()) waiting.push_back(RankId{rank});
+  }
+  if (!graph.of_dumps() || waiting.size() > claim->culprits.size()) return;
+  for (const uint32_t number : claim->operations) {
+    const HungOperation& operation = graph.operations()[number];
+    const auto below = [&](RankId rank) {
+      return NumbersBelow(*graph.StandingOf(rank), operation.communicator->id);
+    };
+    const bool by_one =
+        !operation.point_to_point() &&
+        std::ranges::all_of(operation.waiting,
+                            [&](RankId rank) { return below(rank) == operation.sequence + 1; }) &&
+        std::ranges::all_of(claim->culprits, [&](RankId rank) {
+          return below(rank) == operation.sequence || operation.sequence <= 1;
+        });
+    if (!by_one) return;
+  }
+  claim->undecided = true;
+  claim->ahead = std::move(waiting);
+}
+
 void Merge(HangClaim&& from, HangClaim* into) {
   const auto append = [](auto& to, const auto& rows) {
     to.insert(to.end(), rows.begin(), rows.end());
@@ -237,6 +268,7 @@ std::string_view ToString(HangKind kind) {
     case HangKind::kDevice: return "device";
     case HangKind::kMismatch: return "mismatch";
     case HangKind::kCommunication: return "communication";
+    case HangKind::kStalled: return "stalled";
   }
   return "unknown";
 }
@@ -253,6 +285,8 @@ std::vector<HangClaim> ClaimsOf(const WaitGraph& graph) {
     const auto [known, is_new] = claims.try_emplace(claim.kind, claim);
     if (!is_new) Merge(std::move(claim), &known->second);
   }
+  if (const auto known = claims.find(HangKind::kNeverLaunched); known != claims.end())
+    DoubtOneAhead(graph, &known->second);
   DropSilentBesideLargerHang(graph, &claims);
   std::vector<HangClaim> all;
   for (auto& [kind, claim] : claims) {

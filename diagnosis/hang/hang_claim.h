@@ -18,6 +18,9 @@ enum class HangKind : uint8_t {
   kDevice,
   kMismatch,  // ranks wait for each other in different operations, or in one of different sizes
   kCommunication,  // all members are in the operation, and it does not end
+  // All members have launched the operation, and it does not end; whether it has started on all of
+  // their devices nobody recorded, so that a device or the communication may be why.
+  kStalled,
 };
 // The finding's subkind.
 std::string_view ToString(HangKind kind);
@@ -30,6 +33,9 @@ struct HangClaim {
   std::vector<uint32_t> operations;
   // of a mismatch: neither side is the smaller one, and the past does not tell
   bool undecided = false;
+  // Of ranks that never launched: as many or fewer wait for them, in the one operation by which
+  // they are ahead. These may have launched one too many, as well as the culprits one too few.
+  std::vector<RankId> ahead;
   // of a mismatch: neither side is the smaller one; the culprits' communicator never had their
   // operation in any step
   bool unheard_of = false;

@@ -22,6 +22,11 @@ double ConfidenceOf(const HangView& view, const HangClaim& claim) {
   double confidence = 0.95;
   if (claim.kind == HangKind::kSilent)
     confidence = 0.85;  // its telemetry may be gone, and not the rank
+  // Dumps are left out when files are gathered, more often than processes are gone.
+  const bool of_dumps = std::ranges::any_of(
+      view.standings, [](const RankStanding* standing) { return standing->timed_out; });
+  if (claim.kind == HangKind::kSilent && of_dumps) confidence = 0.6;
+  if (claim.kind == HangKind::kStalled) confidence = 0.5;
   if (claim.kind == HangKind::kCommunication) confidence = 0.85;
   if (claim.kind == HangKind::kDevice) confidence = 0.9;
   if (claim.unheard_of)
@@ -33,7 +38,10 @@ double ConfidenceOf(const HangView& view, const HangClaim& claim) {
 }
 
 void AddCulprits(const WaitGraph& graph, const HangClaim& claim, Finding* finding) {
-  for (const RankId rank : claim.culprits) {
+  std::vector<RankId> ranks = claim.culprits;
+  ranks.insert(ranks.end(), claim.ahead.begin(), claim.ahead.end());
+  std::ranges::sort(ranks);
+  for (const RankId rank : ranks) {
     Culprit culprit{.rank = static_cast<int32_t>(rank.value), .host = "", .device = -1, .peer = -1};
     if (const RankStanding* standing = graph.StandingOf(rank)) {
       culprit.host = standing->host;
@@ -57,11 +65,13 @@ void AddCulprits(const WaitGraph& graph, const HangClaim& claim, Finding* findin
 
 // What the culprit's training thread is in; of a hang of the communication, the operation itself.
 void AddFunction(const WaitGraph& graph, const HangClaim& claim, Finding* finding) {
-  if (claim.kind == HangKind::kCommunication) {
+  if (claim.kind == HangKind::kCommunication || claim.kind == HangKind::kStalled) {
     finding->function = ToString(graph.operations()[claim.operations[0]].operation);
     finding->function_class = FunctionClass::kCollective;
     return;
   }
+  // What a rank launched last is not what it is in.
+  if (graph.of_dumps() && claim.kind == HangKind::kNeverLaunched) return;
   for (const RankId rank : claim.culprits) {
     const RankStanding* standing = graph.StandingOf(rank);
     if (standing == nullptr || standing->function.empty()) continue;
@@ -104,7 +114,8 @@ void AddEvidence(const HangView& view, const WaitGraph& graph, const HangClaim& 
          .threshold = 0,
          .samples = stalled.size()});
   }
-  if (culprit != nullptr && !operation.point_to_point() && claim.kind != HangKind::kCommunication) {
+  if (culprit != nullptr && !operation.point_to_point() && claim.kind != HangKind::kCommunication &&
+      claim.kind != HangKind::kStalled) {
     finding->evidence.push_back({.name = "launched",
                                  .unit = "count",
                                  .culprit = static_cast<double>(LaunchedBelow(*culprit, operation)),

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "diagnosis/hang/hang_text.h"
 #include "diagnosis/hang/standing_lookup.h"
@@ -18,6 +21,7 @@ struct Words {
   std::string waiting;    // those ranks
   std::string function;   // " (in f)" where it is known
   std::string since;      // " for 12 s" where it is known
+  bool of_dumps = false;  // nobody reports any more
   bool one = true;        // culprit
 };
 
@@ -38,6 +42,9 @@ Words WordsOf(const HangView& view, const WaitGraph& graph, const HangClaim& cla
     timed_out = timed_out || standing->timed_out;
     longest_ns = std::max(longest_ns, standing->stalled_ns());
   }
+  words.of_dumps = timed_out;
+  // A dump tells what launched something, and not what the thread is in now.
+  if (timed_out) words.function.clear();
   if (!timed_out)
     words.since = fmt::format(" for {}", DurationText(static_cast<double>(longest_ns)));
   return words;
@@ -53,7 +60,28 @@ std::string Count(size_t number, std::string_view noun) {
   return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
 }
 
-void SayNeverLaunched(const Words& w, const HungOperation& operation, Finding* f) {
+// The ranks that wait are one operation ahead of the others, and not the more.
+void SayOneAhead(const HangClaim& claim, const Words& w, Finding* f) {
+  const std::string ahead = RanksText(claim.ahead);
+  const bool one = claim.ahead.size() == 1;
+  f->title = fmt::format(
+      "The job hangs{}: {} {} in {}, which {} never launched: {} one ahead, or {} one behind.",
+      w.since, ahead, one ? "waits" : "wait", w.operation, w.culprits, one ? "it is" : "they are",
+      w.one ? "that one is" : "those are");
+  f->explanation = fmt::format(
+      "{} {} one operation more than {}, who {} in nothing. Either {} launched one too many, or {} "
+      "left one out or came to {} end early: sequence numbers do not tell which.",
+      ahead, one ? "has launched" : "have launched", w.culprits, w.one ? "waits" : "wait", ahead,
+      w.culprits, w.one ? "its" : "their");
+  f->suggested_action = fmt::format(
+      "Compare the code of {} with that of {} behind the last operation that both launched: a "
+      "branch that not all ranks take. Then restart the job.",
+      ahead, w.culprits);
+}
+
+void SayNeverLaunched(const HangClaim& claim, const Words& w, const HungOperation& operation,
+                      Finding* f) {
+  if (!claim.ahead.empty()) return SayOneAhead(claim, w, f);
   f->title = fmt::format(
       "The job hangs{}: {} never launched {}{}, {} for it.", w.since, w.culprits, w.operation,
       w.function,
@@ -73,7 +101,24 @@ void SayNeverLaunched(const Words& w, const HungOperation& operation, Finding* f
                         f->function, w.culprits);
 }
 
+// Of a dump that is not there nobody knows why.
+void SayWithoutDump(const Words& w, Finding* f) {
+  f->title =
+      fmt::format("The job hangs: all wait for {}, of which there is no dump; {} wait{}.",
+                  w.culprits, Count(f->victims.size(), "rank"), f->victims.size() == 1 ? "s" : "");
+  f->explanation = fmt::format(
+      "{} wait in {}. Of {} there is no dump that tells anything: {} may have died, may never have "
+      "launched it, or {} recorder was off.",
+      w.waiting, w.operation, w.culprits, w.one ? "it" : "they", w.one ? "its" : "their");
+  f->suggested_action = fmt::format(
+      "See whether the process of {} lived when the job stood (its standard error, out of memory, "
+      "Xid), and look for its dump.",
+      w.culprits);
+  f->caveats.push_back("A rank whose dump was not gathered looks the same.");
+}
+
 void SaySilent(const Words& w, const HungOperation&, Finding* f) {
+  if (w.of_dumps) return SayWithoutDump(w, f);
   f->title = fmt::format(
       "The job hangs{}: {} {} silent, {} for it.", w.since, w.culprits, w.one ? "is" : "are",
       f->victims.size() == 1 ? "one rank waits" : Count(f->victims.size(), "rank") + " wait");
@@ -130,9 +175,14 @@ void SayMismatch(const WaitGraph& graph, const HangClaim& claim, const Words& w,
                                w.since, w.culprits, w.one ? "its" : "their", places);
   f->explanation = fmt::format("The ranks wait for each other in different operations: {}. {}",
                                places, WhyCulprits(claim, w));
-  if (sizes)
-    f->explanation = fmt::format("All wait in {}, and the bytes of {} differ from those of {}.",
-                                 w.operation, w.culprits, RanksText(claim.others));
+  if (sizes) {
+    f->explanation =
+        claim.others.empty()
+            ? fmt::format("All wait in {}, and what they send is not what they receive.",
+                          w.operation)
+            : fmt::format("All wait in {}, and the bytes of {} differ from those of {}.",
+                          w.operation, w.culprits, RanksText(claim.others));
+  }
   f->suggested_action =
       "Look for a branch that not all ranks take (data-dependent control flow, an early end of the "
       "data) before this operation.";
@@ -233,6 +283,72 @@ void SayCommunication(const HangClaim& claim, const Words& w, const HungOperatio
       "counters), then restart the job.";
 }
 
+void SayStalled(const Words& w, const HungOperation& operation, Finding* f) {
+  const std::string who =
+      operation.point_to_point()
+          ? "both ranks"
+          : fmt::format("all {}",
+                        Count(operation.waiting.size() + operation.through.size(), "rank"));
+  f->title = fmt::format(
+      "The job hangs{}: {} launched {}, and it does not end; whether a device or the network is "
+      "why, "
+      "the dumps cannot tell.",
+      w.since, who, w.operation);
+  f->explanation = fmt::format(
+      "{} launched it. Whether it has started on all of their devices is not recorded: on one that "
+      "runs something else it has not, and where it has on all, the transfer stands.",
+      RanksText(operation.waiting));
+  if (!operation.through.empty())
+    f->explanation += fmt::format(" {} completed it.", RanksText(operation.through));
+  f->caveats.push_back(
+      "Cannot tell a device from the network: with TORCH_NCCL_ENABLE_TIMING=1 the next dumps say "
+      "on "
+      "which ranks it has started.");
+  f->suggested_action =
+      "Look for device errors (Xid, ECC) and for links that are down on the hosts of these ranks, "
+      "and restart the job with TORCH_NCCL_ENABLE_TIMING=1.";
+}
+
+// "ranks 0 to 2 in train.py(41): step; rank 3 in eval.py(7): run"
+std::string SitesText(const WaitGraph& graph, bool waiting) {
+  constexpr size_t kMost = 6;
+  std::map<std::string, std::vector<RankId>> sites;
+  for (uint32_t rank = 0; rank < graph.rank_count(); ++rank) {
+    const RankStanding* standing = graph.StandingOf(RankId{rank});
+    if (standing == nullptr || standing->function.empty()) continue;
+    if (standing->in_flight.empty() != waiting) sites[standing->function].push_back(RankId{rank});
+  }
+  std::vector<std::pair<std::string, std::vector<RankId>>> by_rank(sites.begin(), sites.end());
+  std::ranges::sort(by_rank, {}, [](const auto& site) { return site.second.front(); });
+  std::string text;
+  for (size_t i = 0; i < std::min(by_rank.size(), kMost); ++i) {
+    text += fmt::format("{}{} in {}", i == 0 ? "" : "; ", RanksText(by_rank[i].second),
+                        by_rank[i].first);
+  }
+  if (by_rank.size() > kMost)
+    text += fmt::format("; and from {} more lines", by_rank.size() - kMost);
+  return text;
+}
+
+// Which line launched what each rank has in flight; of a rank that has nothing, the last thing.
+void SaySites(const WaitGraph& graph, Finding* f) {
+  if (const std::string waiting = SitesText(graph, true); !waiting.empty())
+    f->explanation += fmt::format(" What is in flight was launched by {}.", waiting);
+  if (const std::string idle = SitesText(graph, false); !idle.empty())
+    f->explanation += fmt::format(" Nothing is in flight of those that launched last by {}.", idle);
+}
+
+void SayWhatDumpsLack(const HangClaim& claim, Finding* f) {
+  f->caveats.push_back(
+      "Told from dumps of a flight recorder: for how long the job has stood is not in them.");
+  if (claim.kind == HangKind::kNeverLaunched && claim.ahead.empty()) {
+    f->caveats.push_back(
+        "A dump that was written before those of the others looks like that of a rank that "
+        "launched "
+        "less.");
+  }
+}
+
 }  // namespace
 
 void AddSentences(const HangView& view, const WaitGraph& graph, const HangClaim& claim,
@@ -240,16 +356,18 @@ void AddSentences(const HangView& view, const WaitGraph& graph, const HangClaim&
   const Words words = WordsOf(view, graph, claim, *finding);
   const HungOperation& operation = graph.operations()[claim.operations[0]];
   switch (claim.kind) {
-    case HangKind::kNeverLaunched: SayNeverLaunched(words, operation, finding); break;
+    case HangKind::kNeverLaunched: SayNeverLaunched(claim, words, operation, finding); break;
     case HangKind::kSilent: SaySilent(words, operation, finding); break;
     case HangKind::kDevice: SayDevice(words, operation, finding); break;
     case HangKind::kMismatch: SayMismatch(graph, claim, words, finding); break;
     case HangKind::kCommunication: SayCommunication(claim, words, operation, finding); break;
+    case HangKind::kStalled: SayStalled(words, operation, finding); break;
   }
   finding->explanation = Sentence(finding->explanation);
-  if (words.since.empty())
-    finding->caveats.push_back(
-        "Told from dumps of a flight recorder: for how long the job has stood is not in them.");
+  if (words.of_dumps) {
+    SaySites(graph, finding);
+    SayWhatDumpsLack(claim, finding);
+  }
   const size_t unheard =
       view.world_size -
       std::min<size_t>(view.world_size, view.standings.size() + view.silent.size());

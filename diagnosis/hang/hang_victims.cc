@@ -27,14 +27,24 @@ class Spread {
         claim_(claim),
         reached_(graph.rank_count(), false),
         told_(graph.operations().size(), false),
-        lacking_(graph.rank_count()) {
+        lacking_(graph.rank_count()),
+        held_with_(graph.operations().size()) {
+    for (const std::vector<uint32_t>& kernel : graph.kernels()) {
+      for (const uint32_t one : kernel) {
+        if (graph.operations()[one].absent.empty()) continue;
+        for (const uint32_t other : kernel) {
+          if (graph.operations()[other].absent.empty()) held_with_[one].push_back(other);
+        }
+      }
+    }
     for (uint32_t i = 0; i < graph.operations().size(); ++i) {
       for (const AbsentRank& absent : graph.operations()[i].absent)
         lacking_[absent.rank.value].push_back(i);
     }
     for (const RankId rank : claim.culprits) reached_[rank.value] = true;
     // Who is in the operations that stand still of themselves waits there, whoever is to blame.
-    if (claim.kind == HangKind::kCommunication || claim.kind == HangKind::kMismatch) {
+    if (claim.kind == HangKind::kCommunication || claim.kind == HangKind::kStalled ||
+        claim.kind == HangKind::kMismatch) {
       for (const uint32_t operation : claim.operations) Tell(operation);
     }
     for (const RankId rank : claim.culprits) Enqueue(rank);
@@ -47,7 +57,8 @@ class Spread {
     for (uint32_t rank = 0; rank < reached_.size(); ++rank) {
       const RankStanding* standing = graph_.StandingOf(RankId{rank});
       const bool culprit =
-          std::binary_search(claim_.culprits.begin(), claim_.culprits.end(), RankId{rank});
+          std::binary_search(claim_.culprits.begin(), claim_.culprits.end(), RankId{rank}) ||
+          std::binary_search(claim_.ahead.begin(), claim_.ahead.end(), RankId{rank});
       if (!reached_[rank] || culprit || standing == nullptr) continue;
       finding->victims.push_back(
           {.rank = RankId{rank}, .lost_ns = standing->stalled_ns(), .lost_ns_per_step = 0});
@@ -79,6 +90,7 @@ class Spread {
       reached_[rank.value] = true;
       Enqueue(rank);
     }
+    for (const uint32_t other : held_with_[number]) Tell(other);
   }
 
   const WaitGraph& graph_;
@@ -86,6 +98,8 @@ class Spread {
   std::vector<bool> reached_;                   // by rank
   std::vector<bool> told_;                      // by operation
   std::vector<std::vector<uint32_t>> lacking_;  // by rank: operations that it is absent from
+  // by operation: what all members are in, and runs as one kernel with it
+  std::vector<std::vector<uint32_t>> held_with_;
   std::vector<RankId> queue_;
   std::vector<Effect> effects_;
 };

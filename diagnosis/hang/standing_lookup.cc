@@ -58,12 +58,30 @@ Share ShareIn(const RankStanding& standing, const HungOperation& operation) {
     if (operation.point_to_point() ? row.peer == own.peer : row.sequence == operation.sequence)
       return Share::kInFlight;
   }
+  // Flight recorders number all kinds together: under this number the rank launched another kind.
+  const auto same_number = [&](const InFlightCollective& row) {
+    return row.communicator == *place && row.sequence == operation.sequence &&
+           !IsPointToPoint(row.operation);
+  };
+  if (!operation.point_to_point() && standing.timed_out &&
+      std::ranges::any_of(standing.in_flight, same_number))
+    return Share::kNotLaunched;
   if (!operation.point_to_point())
     return LaunchedBelow(standing, operation) > operation.sequence ? Share::kThrough
                                                                    : Share::kNotLaunched;
   const OperationCount* count = CountOf(standing, *place, own.operation, own.peer);
   return count != nullptr && count->completed > operation.sequence ? Share::kThrough
                                                                    : Share::kNotLaunched;
+}
+
+uint64_t NumbersBelow(const RankStanding& standing, CommId communicator) {
+  const std::optional<uint16_t> place = PlaceOf(standing, communicator);
+  uint64_t below = 0;
+  for (const OperationCount& row : standing.operations) {
+    if (place && row.communicator == *place && !IsPointToPoint(row.operation))
+      below = std::max(below, row.launched);
+  }
+  return below;
 }
 
 }  // namespace eroica

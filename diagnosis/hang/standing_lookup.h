@@ -20,6 +20,10 @@ enum class Share : uint8_t {
 };
 Share ShareIn(const RankStanding& standing, const HungOperation& operation);
 
+// Of a flight recorder, which numbers all kinds of collectives together: the first number that the
+// rank has not launched on the communicator.
+uint64_t NumbersBelow(const RankStanding& standing, CommId communicator);
+
 // How many the rank has launched of the operation's kind, as far as its numbers go.
 uint64_t LaunchedBelow(const RankStanding& standing, const HungOperation& operation);
 

@@ -26,17 +26,24 @@ bool HasStarts(const HangView& view) {
 }
 
 // Rows in which the rank stands: what has started; where that is not known, what was launched
-// first.
+// first, and with it what runs as one kernel.
 std::vector<const InFlightCollective*> RowsInFront(const RankStanding& standing,
                                                    bool starts_known) {
   std::vector<const InFlightCollective*> rows;
   const InFlightCollective* oldest = nullptr;
   for (const InFlightCollective& row : standing.in_flight) {
     if (!IsUsable(row)) continue;
-    if (row.started) rows.push_back(&row);
-    if (oldest == nullptr || row.launched_ns < oldest->launched_ns) oldest = &row;
+    if (row.started) {
+      rows.push_back(&row);
+    } else if (oldest == nullptr || row.launched_ns < oldest->launched_ns) {
+      oldest = &row;
+    }
   }
-  if (!starts_known && oldest != nullptr) rows.push_back(oldest);
+  if (starts_known || oldest == nullptr) return rows;
+  for (const InFlightCollective& row : standing.in_flight) {
+    if (IsUsable(row) && !row.started && row.launched_ns == oldest->launched_ns)
+      rows.push_back(&row);
+  }
   return rows;
 }
 
@@ -45,10 +52,11 @@ std::vector<const InFlightCollective*> RowsInFront(const RankStanding& standing,
 WaitGraph::WaitGraph(const HangView& view)
     : standings_(view.world_size, nullptr),
       silent_(view.world_size, false),
-      starts_known_(HasStarts(view)),
+      any_started_(HasStarts(view)),
       waits_in_(view.world_size) {
   for (const RankStanding* standing : view.standings) {
     if (standing->rank.value < view.world_size) standings_[standing->rank.value] = standing;
+    of_dumps_ = of_dumps_ || standing->timed_out;
   }
   for (const RankId rank : view.silent) {
     if (rank.value < view.world_size) silent_[rank.value] = true;
@@ -73,7 +81,9 @@ WaitGraph::OperationKey WaitGraph::KeyOf(const RankStanding& standing,
 }
 
 void WaitGraph::AddRank(const RankStanding& standing, std::map<OperationKey, uint32_t>* numbers) {
-  for (const InFlightCollective* row : RowsInFront(standing, starts_known_)) {
+  const bool starts_known = any_started_ && !standing.starts_unknown;
+  std::map<int64_t, std::vector<uint32_t>> kernels;  // by time of launch
+  for (const InFlightCollective* row : RowsInFront(standing, starts_known)) {
     const OperationKey key = KeyOf(standing, *row);
     const Communicator* communicator = &standing.communicators[row->communicator];
     const auto [entry, is_new] =
@@ -86,6 +96,8 @@ void WaitGraph::AddRank(const RankStanding& standing, std::map<OperationKey, uin
                              .destination = std::get<3>(key)});
     }
     HungOperation& operation = operations_[entry->second];
+    kernels[row->launched_ns].push_back(entry->second);
+    operation.starts_known = operation.starts_known && row->started;
     // A rank may have several sends to one peer in front: it waits in them together.
     if (!operation.waiting.empty() && operation.waiting.back() == standing.rank) continue;
     if (operation.communicator->ranks.empty())
@@ -93,6 +105,10 @@ void WaitGraph::AddRank(const RankStanding& standing, std::map<OperationKey, uin
     waits_in_[standing.rank.value].push_back(entry->second);
     operation.waiting.push_back(standing.rank);
     operation.bytes.push_back(row->bytes);
+    operation.sides.push_back(row->side);
+  }
+  for (auto& [launched_ns, operations] : kernels) {
+    if (operations.size() > 1) kernels_.push_back(std::move(operations));
   }
 }
 
@@ -120,9 +136,11 @@ void WaitGraph::FindAbsentMember(HungOperation& operation, uint32_t member) cons
   if (silent_[member]) return operation.absent.push_back({rank, Absence::kSilent});
   if (standings_[member] == nullptr) return;
   switch (ShareIn(*standings_[member], operation)) {
-    case Share::kInFlight:
+    case Share::kInFlight: {
+      const bool nothing_runs = waits_in_[member].empty() && !standings_[member]->starts_unknown;
       return operation.absent.push_back(
-          {rank, waits_in_[member].empty() ? Absence::kNotStarted : Absence::kElsewhere});
+          {rank, nothing_runs ? Absence::kNotStarted : Absence::kElsewhere});
+    }
     case Share::kNotLaunched: return operation.absent.push_back({rank, Absence::kNotLaunched});
     case Share::kThrough: return operation.through.push_back(rank);
   }
@@ -139,6 +157,14 @@ std::vector<HangRoot> WaitGraph::Roots() const {
     for (const AbsentRank& absent : operations_[i].absent) {
       edges[ranks + i].push_back(absent.rank.value);
       waited_for[absent.rank.value] = true;
+    }
+  }
+  for (const std::vector<uint32_t>& kernel : kernels_) {
+    const auto lacking = std::ranges::find_if(
+        kernel, [&](uint32_t operation) { return !operations_[operation].absent.empty(); });
+    if (lacking == kernel.end()) continue;
+    for (const uint32_t operation : kernel) {
+      if (operation != *lacking) edges[ranks + operation].push_back(ranks + *lacking);
     }
   }
   const std::vector<uint32_t> component = StrongComponents(edges);

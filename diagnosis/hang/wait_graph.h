@@ -2,9 +2,12 @@
 // the members that are not in it. Pure.
 //
 // In which operations a rank waits: those of its collectives in flight that have started on its
-// device. Where no report says what has started (dumps of a flight recorder), the one that was
-// launched first: what lies behind it in the queue waits for nobody yet. A rank whose launched
-// collectives have not started is held up by itself: its device runs something else, or nothing.
+// device. Where nobody recorded what has started (dumps of a flight recorder without times of
+// starts), the one that was launched first: what lies behind it in the queue waits for nobody yet.
+// A rank whose starts are known and whose launched collectives have not started is held up by
+// itself: its device runs something else, or nothing. Operations of one kernel (a batch of sends
+// and receives) end together: one that all members are in waits for those of its kernel that lack
+// some.
 // Sends and receives between two ranks are one operation, whichever their numbers: the oldest in
 // flight of each side are partners.
 #pragma once
@@ -38,6 +41,8 @@ struct HungOperation {
   int32_t destination = -1;        // ... and to whom
   std::vector<RankId> waiting;     // ascending
   std::vector<uint64_t> bytes;     // of each of those
+  std::vector<uint8_t> sides;      // likewise, InFlightCollective::side
+  bool starts_known = true;        // on all of those it has started
   std::vector<RankId> through;     // have it behind them
   std::vector<AbsentRank> absent;  // ascending
 
@@ -60,8 +65,12 @@ class WaitGraph {
   const std::vector<uint32_t>& OperationsOf(RankId rank) const { return waits_in_[rank.value]; }
   // nullptr for a rank that is silent or unknown.
   const RankStanding* StandingOf(RankId rank) const { return standings_[rank.value]; }
+  // The framework gave the job up and dumped it: nobody reports any more.
+  bool of_dumps() const { return of_dumps_; }
   uint32_t rank_count() const { return static_cast<uint32_t>(standings_.size()); }
   bool IsSilent(RankId rank) const { return silent_[rank.value]; }
+  // Of two operations and more that run as one kernel of some rank; a rank's each once.
+  const std::vector<std::vector<uint32_t>>& kernels() const { return kernels_; }
   // Every root that somebody waits for, or waits in; by their smallest rank.
   std::vector<HangRoot> Roots() const;
 
@@ -76,8 +85,10 @@ class WaitGraph {
 
   std::vector<const RankStanding*> standings_;  // by rank
   std::vector<bool> silent_;
-  bool starts_known_ = false;
+  bool any_started_ = false;
+  bool of_dumps_ = false;
   std::vector<HungOperation> operations_;
+  std::vector<std::vector<uint32_t>> kernels_;
   std::vector<std::vector<uint32_t>> waits_in_;  // by rank
 };
 
