@@ -145,6 +145,12 @@ void AddCutFiles(const ImportReport& report, CaptureGaps* gaps) {
       gaps);
 }
 
+// Dumps show where a job stands, and never that it is well.
+void AddStandstill(const ImportReport& report, CaptureGaps* gaps) {
+  for (const std::string& sentence : report.left_open) Add(true, sentence, gaps);
+  gaps->undecided = true;
+}
+
 }  // namespace
 
 CaptureGaps FindTraceGaps(const ImportReport& report, const JobCoverage& coverage) {
@@ -159,7 +165,10 @@ CaptureGaps FindTraceGaps(const ImportReport& report, const JobCoverage& coverag
   }
   AddStoppedCaptures(coverage, &gaps);
   AddCutFiles(report, &gaps);
-  if (report.stalled_only) return gaps;
+  if (report.stalled_only) {
+    AddStandstill(report, &gaps);
+    return gaps;
+  }
   if (report.world_size <= 1) {
     Add(true,
         "The job is one rank, or the traces do not say of how many: it has no peers to be "
@@ -186,6 +195,18 @@ CaptureGaps FindTraceGaps(const ImportReport& report, const JobCoverage& coverag
         "and not be named. Record with with_stack=True.",
         &gaps);
   }
+  return gaps;
+}
+
+CaptureGaps StandstillWithoutReason() {
+  CaptureGaps gaps;
+  Add(true,
+      "Operations are in flight in these dumps, and nobody is seen to wait for anybody: a dump "
+      "tells "
+      "why a job stands, and nothing of one that runs. Traces of its steps (torch.profiler), or "
+      "the "
+      "stacks of all ranks (py-spy dump), would tell.",
+      &gaps);
   return gaps;
 }
 

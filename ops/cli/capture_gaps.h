@@ -21,6 +21,8 @@ struct CaptureGaps {
 
 // Of traces; coverage: of the job that was imported from them.
 CaptureGaps FindTraceGaps(const ImportReport& report, const JobCoverage& coverage);
+// Of dumps of which nothing was found, and which say nothing else of why.
+CaptureGaps StandstillWithoutReason();
 // Of a live job.
 CaptureGaps FindLiveGaps(const JobCoverage& coverage);
 

@@ -207,5 +207,16 @@ TEST(CaptureGaps, OfATraceThatIsCutOffNobodyKnowsWhatCameBehind) {
               ElementsAre(HasSubstr("rank1.json and 1 more traces are cut off")));
 }
 
+// A dump is of a job that stood: silence about it is no health.
+TEST(CaptureGaps, DumpsAloneNeverShowThatAJobIsWell) {
+  ImportReport report = Whole();
+  report.stalled_only = true;
+  EXPECT_TRUE(FindTraceGaps(report, {}).undecided);
+  report.left_open = {"Nothing is in flight in any dump."};
+  EXPECT_THAT(FindTraceGaps(report, {}).sentences, ElementsAre(report.left_open[0]));
+  EXPECT_THAT(StandstillWithoutReason().sentences, ElementsAre(HasSubstr("in flight")));
+  EXPECT_TRUE(StandstillWithoutReason().undecided);
+}
+
 }  // namespace
 }  // namespace eroica

@@ -80,6 +80,9 @@ absl::StatusOr<Diagnosis> DiagnoseTraces(const TraceFlags& traces, Log& log,
       MeasureJobCoverage(log, std::string(kDefaultTopicPrefix));
   if (!coverage.ok()) return coverage.status();
   diagnosis.gaps = FindTraceGaps(diagnosis.report, *coverage);
+  if (diagnosis.report.stalled_only && diagnosis.findings.empty() &&
+      diagnosis.gaps.sentences.empty())
+    diagnosis.gaps = StandstillWithoutReason();
   return diagnosis;
 }
 
