@@ -73,6 +73,7 @@ TEST(HangOfDumps, OneAheadOrTheOthersBehind) {
   EXPECT_THAT(Culprits(finding), ElementsAre(0, 1, 2, 3));
   EXPECT_EQ(finding.confidence, 0.5);
   EXPECT_THAT(finding.victims, IsEmpty());
+  EXPECT_THAT(finding.caveats[0], HasSubstr("Undecided"));
   EXPECT_THAT(finding.title, HasSubstr("rank 0 waits in all_reduce number 42"));
   for (uint32_t rank = 0; rank < 4; ++rank) job[rank].timed_out = false;
   EXPECT_THAT(Culprits(Only(job)), ElementsAre(1, 2, 3)) << "who reports says what it does";
@@ -109,7 +110,8 @@ TEST(HangOfDumps, DumpsSayWhichLineLaunchedWhatHangs) {
   const Finding finding = Only(job);
   EXPECT_EQ(finding.function, "") << "what it launched last is not what it is in";
   EXPECT_THAT(finding.explanation, HasSubstr("launched by ranks 0 and 2 in train.py(41): step."));
-  EXPECT_THAT(finding.explanation, HasSubstr("launched last by rank 1 in eval.py(7): validate."));
+  EXPECT_THAT(finding.explanation,
+              HasSubstr("the last was launched by rank 1 in eval.py(7): validate."));
 }
 
 TEST(HangOfDumps, SidesThatCannotMeetAreAMismatch) {

@@ -73,6 +73,7 @@ void SayOneAhead(const HangClaim& claim, const Words& w, Finding* f) {
       "left one out or came to {} end early: sequence numbers do not tell which.",
       ahead, one ? "has launched" : "have launched", w.culprits, w.one ? "waits" : "wait", ahead,
       w.culprits, w.one ? "its" : "their");
+  f->caveats.push_back("Undecided between the two sides: the dumps cannot tell which is wrong.");
   f->suggested_action = fmt::format(
       "Compare the code of {} with that of {} behind the last operation that both launched: a "
       "branch that not all ranks take. Then restart the job.",
@@ -114,7 +115,7 @@ void SayWithoutDump(const Words& w, Finding* f) {
       "See whether the process of {} lived when the job stood (its standard error, out of memory, "
       "Xid), and look for its dump.",
       w.culprits);
-  f->caveats.push_back("A rank whose dump was not gathered looks the same.");
+  f->caveats.push_back("Undecided: a rank whose dump was not gathered looks the same.");
 }
 
 void SaySilent(const Words& w, const HungOperation&, Finding* f) {
@@ -301,7 +302,8 @@ void SayStalled(const Words& w, const HungOperation& operation, Finding* f) {
   if (!operation.through.empty())
     f->explanation += fmt::format(" {} completed it.", RanksText(operation.through));
   f->caveats.push_back(
-      "Cannot tell a device from the network: with TORCH_NCCL_ENABLE_TIMING=1 the next dumps say "
+      "Undecided between a device and the network: with TORCH_NCCL_ENABLE_TIMING=1 the next dumps "
+      "say "
       "on "
       "which ranks it has started.");
   f->suggested_action =
@@ -335,7 +337,8 @@ void SaySites(const WaitGraph& graph, Finding* f) {
   if (const std::string waiting = SitesText(graph, true); !waiting.empty())
     f->explanation += fmt::format(" What is in flight was launched by {}.", waiting);
   if (const std::string idle = SitesText(graph, false); !idle.empty())
-    f->explanation += fmt::format(" Nothing is in flight of those that launched last by {}.", idle);
+    f->explanation +=
+        fmt::format(" Where nothing is in flight, the last was launched by {}.", idle);
 }
 
 void SayWhatDumpsLack(const HangClaim& claim, Finding* f) {

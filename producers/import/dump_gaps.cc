@@ -85,6 +85,7 @@ void AddLate(const ProcessGroup& group, const std::map<int64_t, EnteredByRank>& 
     };
     for (const auto& [rank, entered] : members)
       first_ns = std::min(first_ns.value_or(corrected(rank, entered)), corrected(rank, entered));
+    bool any = false;
     for (const auto& [rank, entered] : members) {
       const int64_t late_ns = corrected(rank, entered) - *first_ns;
       if (entered.timeout_ns <= 0 || late_ns <= entered.timeout_ns) continue;
@@ -94,8 +95,9 @@ void AddLate(const ProcessGroup& group, const std::map<int64_t, EnteredByRank>& 
           "standard error and at its stacks (py-spy dump) before the limit passes.",
           rank, number, NameOf(group), SecondsText(late_ns), SecondsText(entered.timeout_ns),
           rank));
-      return;  // what follows fails because of it
+      any = true;
     }
+    if (any) return;  // what follows fails because of it
   }
 }
 
@@ -125,6 +127,36 @@ void AddGivenUp(const RankDumps& dumps, const DumpGroups& groups,
     AddLate(groups.all()[group].process_group, numbers, open);
 }
 
+// Members that end earlier in a group than others who have behind them what they launched since.
+void AddShorter(const RankDumps& dumps, const DumpGroups& groups,
+                const std::map<uint32_t, RankLaunches>& launches, std::vector<std::string>* open) {
+  std::vector<std::map<uint32_t, int64_t>> last(groups.all().size());  // by group and rank
+  for (const auto& [rank, own] : launches) {
+    if (dumps.at(rank).dump.from_the_first) {
+      for (const uint32_t group : groups.OfRank(rank)) last[group][rank] = 0;
+    }
+    for (const DumpLaunch& launch : own.rows) {
+      if (launch.point_to_point) continue;
+      int64_t& number = last[launch.group][rank];
+      number = std::max(number, launch.sequence);
+    }
+  }
+  for (size_t group = 0; group < last.size(); ++group) {
+    if (last[group].size() < 2) continue;
+    const auto by_number = [](const auto& x, const auto& y) { return x.second < y.second; };
+    const auto [least, most] = std::ranges::minmax_element(last[group], by_number);
+    if (least->second == most->second) continue;
+    open->push_back(fmt::format(
+        "The dump of rank {} ends with number {} of group {}, that of rank {} with {}, and what "
+        "lies "
+        "between has ended there or was given up: the first was written earlier, or its rank left "
+        "out an operation in which not all wait for it.",
+        least->first, least->second, NameOf(groups.all()[group].process_group), most->first,
+        most->second));
+    return;
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> WhatDumpsLeaveOpen(const RankDumps& dumps, const DumpGroups& groups,
@@ -140,6 +172,7 @@ std::vector<std::string> WhatDumpsLeaveOpen(const RankDumps& dumps, const DumpGr
   }
   AddGivenUp(dumps, groups, launches, &open);
   if (found.in_flight) return open;
+  AddShorter(dumps, groups, launches, &open);
   open.push_back(
       found.of_hosts
           ? "Nothing is in flight in any dump: the job stood in what the recorder does not record, "

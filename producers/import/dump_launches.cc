@@ -74,13 +74,23 @@ bool IsOfActivesAlone(const FlightRecorderDump& dump) {
   });
 }
 
-// By group: the highest number that every member has entered, as far as dumps tell. A member whose
-// ring has forgotten its beginning and holds nothing of the group tells nothing.
-std::vector<int64_t> EnteredByAll(const RankDumps& dumps,
-                                  const std::map<uint32_t, RankLaunches>& launches,
-                                  const DumpGroups& groups) {
-  constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
-  std::vector<int64_t> by_all(groups.all().size(), kAny);
+bool TellsEndsOverGloo(const RankLaunches& launches) {
+  return std::ranges::any_of(launches.rows, [](const DumpLaunch& launch) {
+    return launch.on_host && launch.state == State::kCompleted;
+  });
+}
+
+// Of a group, as far as dumps tell.
+struct GroupNumbers {
+  // The highest that every member has entered. A member whose ring has forgotten its beginning and
+  // holds nothing of the group tells nothing.
+  int64_t entered_by_all = std::numeric_limits<int64_t>::max();
+  int64_t retired_by_any = -1;  // the highest that a member does not watch any more; over gloo
+};
+std::vector<GroupNumbers> NumbersOf(const RankDumps& dumps,
+                                    const std::map<uint32_t, RankLaunches>& launches,
+                                    const DumpGroups& groups) {
+  std::vector<GroupNumbers> numbers(groups.all().size());
   for (const auto& [rank, own] : launches) {
     std::map<uint32_t, int64_t> highest;
     if (dumps.at(rank).dump.from_the_first) {
@@ -90,18 +100,34 @@ std::vector<int64_t> EnteredByAll(const RankDumps& dumps,
       if (launch.point_to_point) continue;
       int64_t& number = highest[launch.group];
       number = std::max(number, launch.sequence);
+      int64_t& retired = numbers[launch.group].retired_by_any;
+      if (launch.retired && launch.on_host) retired = std::max(retired, launch.sequence);
     }
-    for (const auto& [group, number] : highest) by_all[group] = std::min(by_all[group], number);
+    for (const auto& [group, number] : highest)
+      numbers[group].entered_by_all = std::min(numbers[group].entered_by_all, number);
   }
-  return by_all;
+  return numbers;
 }
 
-bool HasEnded(const DumpLaunch& launch, const std::vector<int64_t>& entered_by_all,
-              bool of_actives_alone) {
+// What one member has the result of, the others are about to have: each has sent its part.
+bool HasEndedOverGloo(const DumpLaunch& launch, const GroupNumbers& numbers, bool ends_told) {
+  if (ends_told) return false;
+  if (!launch.mutual) return launch.retired;
+  return launch.sequence <= numbers.entered_by_all && launch.sequence <= numbers.retired_by_any;
+}
+
+// What else a dump tells by how it was written.
+struct Writing {
+  bool of_actives_alone = false;
+  bool host_ends_told = false;  // newer recorders of gloo say of what succeeded that it completed
+};
+
+bool HasEnded(const DumpLaunch& launch, const std::vector<GroupNumbers>& numbers,
+              const Writing& writing) {
   if (launch.state == State::kCompleted) return true;
-  if (launch.retired)
-    return launch.on_host && (!launch.mutual || launch.sequence <= entered_by_all[launch.group]);
-  return of_actives_alone && launch.entries > 1 && !launch.closed;
+  if (launch.on_host)
+    return HasEndedOverGloo(launch, numbers[launch.group], writing.host_ends_told);
+  return writing.of_actives_alone && launch.entries > 1 && !launch.closed && !launch.retired;
 }
 
 }  // namespace
@@ -109,11 +135,10 @@ bool HasEnded(const DumpLaunch& launch, const std::vector<int64_t>& entered_by_a
 std::map<uint32_t, RankLaunches> LaunchesOf(const RankDumps& dumps, const DumpGroups& groups) {
   std::map<uint32_t, RankLaunches> launches;
   for (const auto& [rank, own] : dumps) launches[rank] = Launches(rank, own.dump, groups);
-  const std::vector<int64_t> entered_by_all = EnteredByAll(dumps, launches, groups);
+  const std::vector<GroupNumbers> numbers = NumbersOf(dumps, launches, groups);
   for (auto& [rank, own] : launches) {
-    const bool of_actives_alone = IsOfActivesAlone(dumps.at(rank).dump);
-    for (DumpLaunch& launch : own.rows)
-      launch.ended = HasEnded(launch, entered_by_all, of_actives_alone);
+    const Writing writing{IsOfActivesAlone(dumps.at(rank).dump), TellsEndsOverGloo(own)};
+    for (DumpLaunch& launch : own.rows) launch.ended = HasEnded(launch, numbers, writing);
   }
   return launches;
 }

@@ -6,7 +6,7 @@
 // - `retired` means that nobody watches the operation any more. Over NCCL one that is not completed
 //   has timed out then; gloo retires what ended and what it gave up alike.
 // - No collective in which every member needs every other one has ended where a member never
-//   entered it.
+//   entered it; where all have, and gloo has retired it on one of them, it has.
 #pragma once
 
 #include <cstdint>

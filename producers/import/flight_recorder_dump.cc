@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <system_error>
+#include <unordered_map>
 #include <utility>
 
 #include "producers/import/byte_source.h"
@@ -51,6 +53,8 @@ class PickleNode {
     return pickle_->IntegerOf(node_);
   }
   std::string_view Text() const { return pickle_->TextOf(node_); }
+  // Equal of one value that is held in several places; 0 where that is not known.
+  uint32_t Identity() const { return node_ + 1; }
 
  private:
   const Pickle* pickle_;
@@ -87,6 +91,7 @@ class JsonNode {
     std::string_view text;
     return element_.get(text) == simdjson::SUCCESS ? text : std::string_view();
   }
+  static uint32_t Identity() { return 0; }
 
  private:
   simdjson::dom::element element_;
@@ -109,12 +114,15 @@ class DumpReader {
  public:
   absl::StatusOr<FlightRecorderDump> Read(const Node& root) {
     std::optional<Node> entries;
+    bool has_head = false;
     if (root.IsList()) entries = root;  // PyTorch 2.2
     root.Members([&](std::string_view key, const Node& value) {
       if (key == "entries") entries = value;
-      if (key == "pg_config") ReadGroups(value);
-      if (key == "pg_status") ReadStatus(value);
+      if (key == "pg_config") ReadGroups(value), has_head = true;
+      if (key == "pg_status") ReadStatus(value), has_head = true;
     });
+    // A dump without collectives, or of a recorder that was off, has counters and groups alone.
+    if (!entries && has_head) return std::move(dump_);
     if (!entries || !entries->IsList())
       return absl::InvalidArgumentError("it has no list \"entries\"");
     entries->Items([&](const Node& item) {
@@ -131,6 +139,7 @@ class DumpReader {
   struct Parts {  // of an entry, read when all of it has been seen
     std::optional<Node> frames, input_sizes, input_types, output_sizes, output_types;
     int64_t sequence = -1, collective_sequence = -1, p2p_sequence = -1, pg_id = -1;
+    int64_t started_ns = 0;
     std::optional<bool> p2p;
   };
 
@@ -149,7 +158,11 @@ class DumpReader {
       entry.group = words_.GroupOf(std::to_string(parts.pg_id), "", &dump_);
     entry.bytes = BytesOf(parts.input_sizes, parts.input_types);
     entry.bytes_out = BytesOf(parts.output_sizes, parts.output_types);
-    if (entry.state == FlightRecorderDump::State::kStarted) dump_.starts_told = true;
+    // Newer recorders set the start of what ends to its end, where nobody had seen the start.
+    const bool seen =
+        parts.started_ns > 0 && (entry.completed_ns == 0 || parts.started_ns < entry.completed_ns);
+    if (!entry.on_host && (seen || entry.state == FlightRecorderDump::State::kStarted))
+      dump_.starts_told = true;
     dump_.entries.push_back(entry);
     frames_.push_back(parts.frames);
   }
@@ -174,7 +187,7 @@ class DumpReader {
       case DumpKey::kOutputSizes: parts->output_sizes = value; break;
       case DumpKey::kOutputTypes: parts->output_types = value; break;
       case DumpKey::kState: ReadState(value.Text(), entry); break;
-      case DumpKey::kStartedNs: dump_.starts_told = dump_.starts_told || integer(0) > 0; break;
+      case DumpKey::kStartedNs: parts->started_ns = integer(0); break;
       case DumpKey::kCompletedNs: entry->completed_ns = std::max<int64_t>(0, integer(0)); break;
       case DumpKey::kRetired: entry->retired = integer(0) != 0; break;
       case DumpKey::kTimeoutMs:
@@ -225,15 +238,16 @@ class DumpReader {
   void ReadGroups(const Node& groups) {
     groups.Members([&](std::string_view key, const Node& row) {
       if (visits_ >= kMaxVisits) return;
-      std::string_view description, ranks;
+      std::string_view name = key, description, ranks;  // a key may be a number
       bool described = false, listed = false;
       row.Members([&](std::string_view member, const Node& value) {
         ++visits_;
+        if (member == "name" && key.empty()) name = value.Text();
         if (member == "desc") description = value.Text(), described = true;
         if (member == "ranks") ranks = value.Text(), listed = true;
       });
       if (!described || !listed || dump_.groups.size() >= RankTrace::kMaxGroups) return;
-      ProcessGroup group{.name = std::string(key), .description = std::string(description)};
+      ProcessGroup group{.name = std::string(name), .description = std::string(description)};
       TakeMembers(MemberList::Parse(ranks), &group);
       group.size = static_cast<uint32_t>(group.ranks.size());
       dump_.groups.push_back(std::move(group));
@@ -267,7 +281,23 @@ class DumpReader {
     }
   }
 
+  // Most operations of a job are launched by a few stacks, of which a pickle holds each frame once.
   uint32_t SiteOf(const Node& frames) {
+    std::string identity;
+    bool known = true;
+    frames.Items([&](const Node& frame) {
+      const uint32_t number = frame.Identity();
+      known = known && number != 0;
+      identity.append(reinterpret_cast<const char*>(&number), sizeof(number));
+      return known && identity.size() < kMaxFrames * sizeof(number) && ++visits_ < kMaxVisits;
+    });
+    if (!known) return NewSite(frames);
+    const auto [site, is_new] = sites_.try_emplace(std::move(identity), FlightRecorderDump::kNone);
+    if (is_new) site->second = NewSite(frames);
+    return site->second;
+  }
+
+  uint32_t NewSite(const Node& frames) {
     std::vector<DumpFrame> calls;
     frames.Items([&](const Node& frame) {
       std::string_view function, file;
@@ -292,7 +322,8 @@ class DumpReader {
 
   FlightRecorderDump dump_;
   DumpWords words_;
-  std::vector<std::optional<Node>> frames_;  // by entry
+  std::vector<std::optional<Node>> frames_;          // by entry
+  std::unordered_map<std::string, uint32_t> sites_;  // by the identities of their frames
   std::vector<uint64_t> type_bytes_;
   size_t visits_ = 0;
 };
@@ -335,11 +366,15 @@ bool BeginsLikeFlightRecorderDump(std::string_view content) {
 absl::StatusOr<FlightRecorderDump> ReadFlightRecorderDump(const std::filesystem::path& path) {
   absl::StatusOr<std::unique_ptr<ByteSource>> source = ByteSource::Open(path);
   if (!source.ok()) return source.status();
+  std::error_code error;
+  const uintmax_t on_disk = std::filesystem::file_size(path, error);
+  constexpr size_t kPiece = size_t{1} << 20;
+  const size_t piece = error ? kPiece : std::clamp<size_t>(on_disk + 1, 4'096, kPiece);
   std::string content;
   size_t read = 1;
   while (read > 0 && content.size() < kMaxDumpBytes) {
     const size_t size = content.size();
-    content.resize(size + (size_t{1} << 20));
+    content.resize(size + piece);
     read = (*source)->Read(content.data() + size, content.size() - size);
     content.resize(size + read);
   }

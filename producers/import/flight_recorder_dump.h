@@ -53,7 +53,7 @@ struct FlightRecorderDump {
   std::vector<GroupName> names;      // that entries bear
   std::vector<Site> sites;           // of what may not have ended, and of the last entry
   std::vector<ProcessGroup> groups;  // "pg_config", with their members
-  bool starts_told = false;          // the start of some operation was seen
+  bool starts_told = false;          // the start of some operation on a device was seen
   bool ever_enqueued = false;        // entries, or counters of "pg_status" above 0
   bool from_the_first = true;        // the ring has not forgotten any
 };

@@ -79,10 +79,11 @@ std::optional<Recorded> RecordedBy(const FlightRecorderDump& dump) {
 }
 
 // Clocks of hosts differ by less, and an attempt does not begin so soon after another.
-constexpr int64_t kAttemptsApartNs = int64_t{60} * 1'000'000'000;
+constexpr int64_t kAttemptsApartNs = int64_t{10} * 1'000'000'000;
 
 std::string ApartText(int64_t apart_ns) {
   const double minutes = static_cast<double>(apart_ns) / 60e9;
+  if (minutes < 2) return fmt::format("{:.0f} seconds", 60 * minutes);
   if (minutes < 120) return fmt::format("{:.0f} minutes", minutes);
   const double hours = minutes / 60;
   return hours < 48 ? fmt::format("{:.0f} hours", hours) : fmt::format("{:.0f} days", hours / 24);
@@ -157,6 +158,7 @@ bool ContradictEachOther(const FlightRecorderDump& earlier, const FlightRecorder
 
 RankDumps ReadRankDumps(ImportReport* report) {
   RankDumps dumps;
+  size_t second = 0;
   for (size_t i = 0; i < report->files.size(); ++i) {
     FileReport& file = report->files[i];
     std::error_code error;
@@ -169,7 +171,12 @@ RankDumps ReadRankDumps(ImportReport* report) {
       continue;
     }
     file.rank = rank;
-    absl::StatusOr<FlightRecorderDump> dump = ReadFlightRecorderDump(file.path);
+    absl::StatusOr<FlightRecorderDump> dump = FlightRecorderDump();
+    if (file.counts.file_bytes > 0) {
+      dump = ReadFlightRecorderDump(file.path);
+    } else {
+      file.warnings.push_back("the file is empty: its writer did not come to write it");
+    }
     if (!dump.ok()) {
       Refuse(file, fmt::format("not read: {}", std::string(dump.status().message())));
       continue;
@@ -181,10 +188,15 @@ RankDumps ReadRankDumps(ImportReport* report) {
       Join(*std::move(dump), &known->second.dump);
     } else {
       const bool better = TellsMore(*dump, known->second.dump);
-      Refuse(report->files[better ? known->second.file : i],
-             fmt::format("a second dump of rank {}: it was left out", rank));
+      report->files[better ? known->second.file : i].refused = true;
+      ++second;
       if (better) known->second = {*std::move(dump), i};
     }
+  }
+  if (second > 0) {
+    report->warnings.push_back(
+        fmt::format("{} of {} files are second dumps of ranks that have one: they were left out",
+                    second, report->files.size()));
   }
   return dumps;
 }
@@ -210,8 +222,9 @@ void DropOtherAttempts(RankDumps* dumps, ImportReport* report) {
                                       : attempt.recorded.first_ns - own->recorded.first_ns;
       Refuse(
           report->files[dumps->at(rank).file],
-          fmt::format("it is of another attempt: it ends {} {} the dumps of {} ranks, and counts "
-                      "the same operations; rank {} counts as a rank without a dump",
+          fmt::format("it is of another attempt, or the clock of its host is wrong: it ends {} {} "
+                      "the dumps of {} ranks, and counts the same operations; rank {} counts as "
+                      "a rank without a dump",
                       ApartText(apart_ns), before ? "before" : "behind", own->ranks.size(), rank));
       dumps->erase(rank);
     }
