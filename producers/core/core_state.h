@@ -3,6 +3,8 @@
 // destroyed: a thread may be in the middle of an event when the process ends.
 #pragma once
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -12,13 +14,15 @@
 #include "producers/core/loss_counts.h"
 #include "producers/core/name_tables.h"
 #include "producers/core/ring_pool.h"
+#include "producers/core/trainer.h"
 #include "producers/core/watch_list.h"
 #include "schemas/function.h"
 
 namespace eroica {
 
 struct CoreState {
-  explicit CoreState(std::unique_ptr<RingPool> pool) : rings(std::move(pool)) {}
+  explicit CoreState(std::unique_ptr<RingPool> pool)
+      : rings(std::move(pool)), trainer(::getpid()) {}
 
   const CoreClock clock;
   NameTables names;
@@ -26,6 +30,7 @@ struct CoreState {
   FlightTable flights;
   LossCounts losses;
   WatchList watches;
+  Trainer trainer;
   std::atomic<int> level{2};  // that the gate before the rings lets through
   std::atomic<bool> full_trace{false};
   std::atomic<uint32_t> training_function{kNoParent};

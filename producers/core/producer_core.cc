@@ -28,6 +28,13 @@ EventRing* RingOfThread(CoreState& state) {
   return t_ring;
 }
 
+// What this thread has shown of training.
+ThreadSigns& SignsOfThread() {
+  thread_local ThreadSigns signs;
+  if (signs.thread == 0) signs.thread = static_cast<int32_t>(::syscall(SYS_gettid));
+  return signs;
+}
+
 template <size_t N>
 void Push(CoreState& state, const std::array<RingSlot, N>& slots, EventKind kind) {
   EventRing* const ring = RingOfThread(state);
@@ -180,6 +187,8 @@ void eroica_mark(int64_t time_ns, int mark_kind, int64_t id) {
   // Steps are made of marks: a moment that is none must not reach their detection.
   if (time_ns <= 0 || time_ns >= CodecLimits::kMaxTimeNs)
     return state->losses.Add(EventKind::kMark, DropReason::kMalformedEvent);
+  if (const auto sign = SignOf(static_cast<MarkKind>(mark_kind)))
+    state->trainer.Take(SignsOfThread(), *sign, time_ns);
   Push(*state,
        std::array{RingSlot{
            .a = time_ns, .b = id, .e = static_cast<uint8_t>(mark_kind), .kind = SlotKind::kMark}},
@@ -272,6 +281,23 @@ void eroica_lost(int kind, uint8_t reason, uint64_t count) {
   if (state == nullptr || kind < 0 || kind >= kEventKindCount || !IsDropReason(reason)) return;
   state->losses.Add(static_cast<EventKind>(kind), static_cast<DropReason>(reason),
                     std::min(count, kMostAtOnce));
+}
+
+EroicaTrainer eroica_trainer(void) {
+  const CoreState* const state = Attachment::state();
+  if (state == nullptr) return {.thread = 0, .number = 0};
+  const Trainer::Thread trainer = state->trainer.Read();
+  return {.thread = trainer.thread, .number = trainer.number};
+}
+
+bool eroica_trains(void) {
+  const CoreState* const state = Attachment::state();
+  return state != nullptr && state->trainer.Is(SignsOfThread());
+}
+
+void eroica_trainer_ended(uint32_t number) {
+  CoreState* const state = Attachment::state();
+  if (state != nullptr) state->trainer.Ended(number);
 }
 
 int64_t eroica_step(int64_t time_ns) {

@@ -215,6 +215,21 @@ void eroica_training_function(uint32_t function);
 // producers.
 void eroica_lost(int kind, uint8_t reason, uint64_t count);
 
+// ---- The training thread [hot]
+
+// The thread that trains (producers/core/trainer.h says which one that is): steps, optimizer steps,
+// batches and EROICA_BACKWARD_BEGIN are its signs, by the thread that calls. The main thread until
+// then.
+typedef struct {
+  int32_t thread;   // as gettid() says; 0: not attached
+  uint32_t number;  // of that thread, never given twice; 0: nobody has shown a sign
+} EroicaTrainer;
+EroicaTrainer eroica_trainer(void);
+// Whether it is the calling thread; false where nothing is attached.
+bool eroica_trains(void);
+// Whoever reads the kernel's files of that thread has seen that it is no more.
+void eroica_trainer_ended(uint32_t number);
+
 // ---- Steps [hot]
 
 // The script counts its own steps: the step before ends, the next begins. What the detector has

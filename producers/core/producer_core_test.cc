@@ -107,6 +107,9 @@ TEST(ProducerCore, IsANoOpBeforeItIsAttached) {
   eroica_mark(1, -5, 0);
   eroica_sample(1, 900, 2.0F);
   eroica_lost(99, 99, 1);
+  EXPECT_FALSE(eroica_trains());
+  EXPECT_EQ(eroica_trainer().thread, 0);
+  eroica_trainer_ended(1);
   eroica_detach(1);
   EroicaCoreStatistics statistics;
   eroica_core_statistics(&statistics);

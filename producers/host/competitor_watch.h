@@ -51,6 +51,8 @@ class CompetitorWatch {
  public:
   explicit CompetitorWatch(CompetitorOptions options) : options_(std::move(options)) {}
 
+  // Another thread trains from here on.
+  void Follow(int thread) { options_.thread = thread; }
   // wait_share: of the training thread over the last second. job: processes of the job on this
   // host; what they started belongs to them.
   void Tick(int64_t now_ns, double wait_share, std::span<const int> job);

@@ -65,7 +65,8 @@ uint64_t RealtimeUs() {
 
 struct HostSampler::Parts {
   explicit Parts(HostSamplerOptions& o)
-      : thread({.proc_root = o.proc_root, .thread = o.training_thread}),
+      : trainer{.thread = o.training_thread, .number = 0},
+        thread({.proc_root = o.proc_root, .thread = o.training_thread}),
         competitors({.proc_root = o.proc_root,
                      .thread = o.training_thread,
                      .own_process = getpid(),
@@ -82,6 +83,7 @@ struct HostSampler::Parts {
         counters(o.proc_root, o.sys_root),
         options(std::move(o)) {}
 
+  EroicaTrainer trainer;  // whose thread is read
   TrainingThread thread;
   CompetitorWatch competitors;
   EndpointExchange exchange;
@@ -110,7 +112,6 @@ HostSampler::HostSampler(HostSamplerOptions options) noexcept {
 }
 
 void HostSampler::Start(HostSamplerOptions options) {
-  if (options.training_thread == 0) options.training_thread = getpid();
   if (options.host.empty()) options.host = HostName();
   if (options.processors_of_host == 0)
     options.processors_of_host = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
@@ -132,6 +133,7 @@ void HostSampler::Tick(int64_t now_ns) noexcept {
 
 void HostSampler::TickParts(int64_t now_ns) {
   Parts& p = *parts_;
+  FollowTrainer();
   if (p.thread_due(now_ns) > 0) p.thread.Read(now_ns);
   WatchCompetitors(now_ns);
   if (!p.options.exchange_folder.empty()) {
@@ -140,6 +142,20 @@ void HostSampler::TickParts(int64_t now_ns) {
   }
   if (const int64_t due = p.host_due(now_ns); due > 0) ReadHost(now_ns, due);
   if (p.gpu_due(now_ns) > 0) ReadGpu(now_ns);
+}
+
+void HostSampler::FollowTrainer() {
+  Parts& p = *parts_;
+  if (p.options.training_thread != 0) return;
+  if (p.thread.ended()) eroica_trainer_ended(p.trainer.number);
+  const EroicaTrainer trainer = eroica_trainer();
+  if (trainer.thread == p.trainer.thread && trainer.number == p.trainer.number) return;
+  // The main thread does not become another one by its first sign.
+  if (trainer.thread != p.trainer.thread || p.thread.ended()) {
+    p.thread = TrainingThread({.proc_root = p.options.proc_root, .thread = trainer.thread});
+    p.competitors.Follow(trainer.thread);
+  }
+  p.trainer = trainer;
 }
 
 // By the rank that speaks for the host, and by one that has processors of its own to look at: not

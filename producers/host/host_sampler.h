@@ -24,7 +24,7 @@ namespace eroica {
 struct HostSamplerOptions {
   std::string proc_root = "/proc";
   std::string sys_root = "/sys";
-  int training_thread = 0;  // as gettid() says; 0: the main thread
+  int training_thread = 0;  // as gettid() says; 0: whoever trains (eroica_trainer)
   uint32_t rank = 0;
   uint32_t world_size = 1;
   std::string host;  // empty: as the system calls itself
@@ -55,6 +55,7 @@ class HostSampler {
   struct Parts;
   void Start(HostSamplerOptions options);
   void TickParts(int64_t now_ns);
+  void FollowTrainer();
   void WatchCompetitors(int64_t now_ns);
   // So many kinds of counters.
   void ReadHost(int64_t now_ns, int64_t kinds);

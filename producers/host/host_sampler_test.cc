@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <future>
 #include <set>
+#include <thread>
 
 #include "producers/core/testing/recorded_core.h"
 #include "producers/host/testing/made_up_files.h"
@@ -14,6 +16,7 @@
 namespace eroica {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::FloatNear;
 using ::testing::HasSubstr;
@@ -172,6 +175,50 @@ TEST_F(HostSamplerTest, SoDoesWhatIsThrownAndIsNoException) {
   const size_t samples = recorded_core::Read().samples.size();
   Run(sampler, 5);
   EXPECT_EQ(recorded_core::Read().samples.size(), samples);
+}
+
+// Its own numbers: those of the thread that trains are made up, the main thread has none.
+TEST_F(HostSamplerTest, FollowsTheThreadThatTrains) {
+  HostSamplerOptions options = Options();
+  options.proc_root = files_.At("proc");
+  options.sys_root = files_.At("sys");
+  options.exchange_folder = "";
+  HostSampler sampler(std::move(options));
+  Run(sampler, 1);
+  EXPECT_THAT(Samples(EROICA_CPU), IsEmpty());
+  pid_t trainer = 0;
+  std::thread([&] {
+    trainer = gettid();
+    eroica_step(now_ns_);
+  }).join();
+  const std::string schedstat = "proc/self/task/" + std::to_string(trainer) + "/schedstat";
+  for (int64_t i = 0; i < 40; ++i) {
+    files_.Write(schedstat, std::to_string(i * 20 * kNsPerMs) + " 0 1\n");
+    sampler.Tick(now_ns_ += 50 * kNsPerMs);
+  }
+  EXPECT_THAT(Samples(EROICA_CPU), Contains(FloatNear(0.4f, 1e-4f)));
+}
+
+TEST_F(HostSamplerTest, TheMainThreadStandsInForAThreadThatHasEnded) {
+  std::promise<void> trains, end;
+  std::thread trainer([&] {
+    eroica_step(now_ns_);
+    trains.set_value();
+    end.get_future().wait();
+  });
+  trains.get_future().wait();
+  HostSamplerOptions options = Options();
+  options.exchange_folder = "";
+  HostSampler sampler(std::move(options));
+  Run(sampler, 1);
+  EXPECT_NE(eroica_trainer().thread, getpid());
+  end.set_value();
+  trainer.join();
+  Run(sampler, 1);
+  EXPECT_EQ(eroica_trainer().thread, getpid());
+  const size_t samples = Samples(EROICA_CPU).size();
+  Run(sampler, 1);
+  EXPECT_GT(Samples(EROICA_CPU).size(), samples);
 }
 
 TEST_F(HostSamplerTest, AWaitingThreadIsToldByWhomItsProcessorIsUsed) {

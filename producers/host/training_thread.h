@@ -39,6 +39,8 @@ class TrainingThread {
   explicit TrainingThread(TrainingThreadOptions options);
   // Reads, and reports what was added since the last reading.
   void Read(int64_t now_ns);
+  // It is no more.
+  bool ended() const { return gone_; }
 
   // Over the last whole second: time that it waited; its share.
   int64_t wait_of_last_second_ns() const { return last_second_.wait_ns; }

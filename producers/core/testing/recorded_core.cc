@@ -1,9 +1,12 @@
 #include "producers/core/testing/recorded_core.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
+#include "producers/core/trainer.h"
 #include "schemas/mutex.h"
 
 namespace eroica::recorded_core {
@@ -22,6 +25,22 @@ struct State {
 State& TheState() {
   static State state;
   return state;
+}
+
+Trainer& TheTrainer() {
+  static Trainer trainer(getpid());
+  return trainer;
+}
+
+ThreadSigns& SignsOfThread() {
+  thread_local ThreadSigns signs{.thread = gettid()};
+  return signs;
+}
+
+void TakeSign(int mark_kind, int64_t time_ns) {
+  if (!eroica_enabled()) return;
+  if (const auto sign = SignOf(static_cast<MarkKind>(mark_kind)))
+    TheTrainer().Take(SignsOfThread(), *sign, time_ns);
 }
 
 // Under the lock, with what was recorded.
@@ -61,6 +80,7 @@ Recorded Read() {
 }
 
 void Reset(bool enabled, int capture_level) {
+  TheTrainer().Ended(TheTrainer().Read().number);
   With([&](State& state) {
     state.recorded = {};
     state.enabled = enabled;
@@ -91,7 +111,10 @@ void SetFullFor(int questions) {
 }  // namespace eroica::recorded_core
 
 using eroica::recorded_core::Intern;
+using eroica::recorded_core::SignsOfThread;
 using eroica::recorded_core::State;
+using eroica::recorded_core::TakeSign;
+using eroica::recorded_core::TheTrainer;
 using eroica::recorded_core::Update;
 using eroica::recorded_core::With;
 
@@ -200,6 +223,7 @@ void eroica_interval(int64_t start_ns, int64_t end_ns, uint32_t function, uint8_
 }
 
 void eroica_mark(int64_t time_ns, int mark_kind, int64_t id) {
+  TakeSign(mark_kind, time_ns);
   With([&](State& state) {
     if (state.enabled) state.recorded.marks.push_back({time_ns, mark_kind, id});
   });
@@ -251,7 +275,17 @@ void eroica_lost(int kind, uint8_t reason, uint64_t count) {
   With([&](State& state) { state.recorded.losses.push_back({kind, reason, count}); });
 }
 
+EroicaTrainer eroica_trainer(void) {
+  const eroica::Trainer::Thread trainer = TheTrainer().Read();
+  return {.thread = trainer.thread, .number = trainer.number};
+}
+
+bool eroica_trains(void) { return eroica_enabled() && TheTrainer().Is(SignsOfThread()); }
+
+void eroica_trainer_ended(uint32_t number) { TheTrainer().Ended(number); }
+
 int64_t eroica_step(int64_t time_ns) {
+  TakeSign(EROICA_STEP_BEGIN, time_ns);
   return With([&](State& state) {
     auto& all = state.recorded;
     if (all.steps > 0) all.marks.push_back({time_ns, EROICA_STEP_END, all.steps - 1});
