@@ -34,13 +34,15 @@ bool FeedsOrSaves(std::string_view frame) {
   return HasPart(frame, kParts) || IsCalled(frame, "__getitem__") || IsCalled(frame, "__next__");
 }
 
-// What a training step is made of.
-bool IsOfTraining(std::string_view frame) {
+// What computes and applies gradients.
+bool Trains(std::string_view frame) {
   static constexpr std::array<std::string_view, 6> kParts = {
       "nn.Module", "torch/nn/", "autograd", "torch/optim", "optimizer", "Optimizer"};
-  return FeedsOrSaves(frame) || HasPart(frame, kParts) || IsCalled(frame, "forward") ||
-         IsCalled(frame, "backward");
+  return HasPart(frame, kParts) || IsCalled(frame, "forward") || IsCalled(frame, "backward");
 }
+
+// What a training step is made of.
+bool IsOfTraining(std::string_view frame) { return FeedsOrSaves(frame) || Trains(frame); }
 
 struct FrameTime {
   double ns = 0;  // a step
@@ -50,10 +52,61 @@ struct FrameTime {
 
 using FrameTimes = std::map<std::string_view, FrameTime>;
 
+// All Python on the critical path, whatever it is for.
+class PythonOfRank {
+ public:
+  explicit PythonOfRank(const PatternBatch& batch) {
+    for (const FunctionPattern& pattern : batch.patterns) {
+      if (pattern.function_class != FunctionClass::kPython || pattern.critical_ns <= 0) continue;
+      const auto ns = static_cast<double>(pattern.critical_ns);
+      const std::vector<std::string_view> frames = FramesOf(pattern);
+      if (std::any_of(frames.begin(), frames.end(), Trains)) trains_ns_ += ns;
+      if (pattern.wait == WaitKind::kNone) all_ns_ += ns;
+      // Of an annotation without callers nobody knows what it lies in.
+      if (IsPythonCall(pattern.name) || !pattern.stack.empty()) Hold(frames, ns);
+    }
+  }
+
+  // Where nothing is recognized as training, nothing can be said to be none.
+  bool KnowsTraining() const { return trains_ns_ > 0 && trains_ns_ >= kLeastKnown * all_ns_; }
+  // The training loop, and what calls it: a module's own code runs once, so that one that is seen
+  // in most steps contains them; and so does what calls all that is seen.
+  bool IsLoop(std::string_view frame) const {
+    if (IsCalled(frame, "<module>")) return true;
+    const auto held = held_.find(frame);
+    return held != held_.end() && held->second.calls && held->second.ns >= kLoop * held_ns_;
+  }
+
+ private:
+  static constexpr double kLeastKnown = 0.1;
+  static constexpr double kLoop = 0.95;  // stacks that are too deep lack their outermost frames
+  struct Held {
+    double ns = 0;
+    bool calls = false;
+  };
+
+  void Hold(const std::vector<std::string_view>& frames, double ns) {
+    held_ns_ += ns;
+    for (size_t i = 0; i < frames.size(); ++i) {
+      Held& held = held_[frames[i]];
+      const auto here = frames.begin() + static_cast<std::ptrdiff_t>(i);
+      if (std::find(frames.begin(), here, frames[i]) == here) held.ns += ns;
+      if (i + 1 < frames.size()) held.calls = true;
+    }
+  }
+
+  std::map<std::string_view, Held> held_;
+  double held_ns_ = 0;
+  double trains_ns_ = 0;
+  double all_ns_ = 0;
+};
+
 // Of Python that training does not need, by frame.
 FrameTimes UnneededOf(const PatternBatch& batch) {
   FrameTimes times;
   if (!batch.host_only && !ComputesOnDevice(batch)) return times;
+  const PythonOfRank python(batch);
+  if (batch.host_only && !python.KnowsTraining()) return times;
   const double steps = static_cast<double>(batch.steps.size());
   for (const FunctionPattern& pattern : batch.patterns) {
     if (pattern.function_class != FunctionClass::kPython || pattern.wait != WaitKind::kNone ||
@@ -68,7 +121,7 @@ FrameTimes UnneededOf(const PatternBatch& batch) {
       const bool recursive =
           std::find(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(depth),
                     frames[depth]) != frames.begin() + static_cast<std::ptrdiff_t>(depth);
-      if (recursive) continue;
+      if (recursive || python.IsLoop(frames[depth])) continue;
       FrameTime& time = times[frames[depth]];
       time.ns += ns;
       time.depth = std::max(time.depth, depth);

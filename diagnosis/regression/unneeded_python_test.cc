@@ -64,6 +64,43 @@ TEST(UnneededPython, AnAnnotationSaysNothingOfWhatRanInIt) {
   EXPECT_FALSE(Find(job).has_value());
 }
 
+// JAX: the compiled step is called by the script itself, and C++ shows no frames.
+TEST(UnneededPython, AModuleThatIsTheTrainingLoopIsNeeded) {
+  for (const bool host_only : {true, false}) {
+    TrainingView job = Job(4, host_only);
+    job.RunOnAll("train.py: <module>", 45).RunOnAll("data.py: shuffle", 3, "train.py: <module>");
+    EXPECT_FALSE(Find(job).has_value()) << host_only;
+  }
+}
+
+TEST(UnneededPython, AFunctionThatIsTheTrainingLoopIsNeeded) {
+  TrainingView job = Job();
+  job.RunOnAll("train.py: main", 45, "train.py: <module>");
+  EXPECT_FALSE(Find(job).has_value());
+  TrainingView thread = Job(4, false);
+  constexpr char kThread[] = "threading.py: _bootstrap > threading.py: run";
+  thread.RunOnAll("train.py: loop", 40, kThread)
+      .RunOnAll("train.py: log", 2, std::string(kThread) + " > train.py: loop");
+  EXPECT_FALSE(Find(thread).has_value());
+}
+
+// Of a job whose training has none of the names that are known, nothing is known to be none of it.
+TEST(UnneededPython, WhereNoTrainingIsRecognizedNothingIsUnneeded) {
+  TrainingView job(4);
+  for (PatternBatch& batch : job.batches()) batch.host_only = true;
+  job.RunOnAll("solver.py: advance", 60, kMain).RunOnAll("io.py: write", 20, kMain);
+  EXPECT_FALSE(Find(job).has_value());
+}
+
+// As producers saw Ray Train until they followed the thread that trains.
+TEST(UnneededPython, AMainThreadThatOnlyWaitsForItsTrainerIsNoWork) {
+  TrainingView job(4);
+  for (PatternBatch& batch : job.batches()) batch.host_only = true;
+  job.RunOnAll("worker.py: main_loop", 90, "default_worker.py: <module>")
+      .RunOnAll("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 5);
+  EXPECT_FALSE(Find(job).has_value());
+}
+
 TEST(UnneededPython, OneRankWithoutItIsNotAll) {
   TrainingView job = Job();
   for (uint32_t rank = 0; rank < 3; ++rank) job.Run(rank, "metrics.py: compute_metrics", 40, kMain);

@@ -102,8 +102,9 @@ WaitKind WaitOfPythonFrame(std::string_view name) {
   if (file.starts_with("torch/") || Contains(file, "/torch/"))
     return WaitOfTorchFrame(file, function);
   if (file.ends_with("threading.py")) {
-    static constexpr std::array<std::string_view, 5> kThreading = {
-        "wait", "acquire", "join", "_wait_for_tstate_lock", "_acquire_restore"};
+    static constexpr std::array<std::string_view, 6> kThreading = {
+        "wait",     "acquire", "join", "_wait_for_tstate_lock", "_acquire_restore",
+        "_shutdown"};  // the main thread at its end, for threads that still run
     return AnyOf(function, kThreading) ? WaitKind::kOther : WaitKind::kNone;
   }
   if (file.ends_with("queue.py") || file.ends_with("multiprocessing/queues.py"))

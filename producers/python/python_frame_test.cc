@@ -61,7 +61,8 @@ TEST(PythonFrame, OtherWaitsAreWhereToLookFurther) {
         "<built-in method poll of select.poll object>", "<built-in function select>",
         "<built-in method recv_into of SSLSocket object>",
         "<built-in method __enter__ of _thread.lock object>", "threading.py(295): wait",
-        "multiprocessing/queues.py(98): get", "python3.11/selectors.py(402): select"}) {
+        "multiprocessing/queues.py(98): get", "python3.11/selectors.py(402): select",
+        "threading.py(1518): _shutdown"}) {
     EXPECT_EQ(WaitOfPythonFrame(name), WaitKind::kOther) << name;
   }
 }
