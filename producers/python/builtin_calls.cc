@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "producers/core/producer_core.h"
 #include "producers/python/python_calls.h"
 #include "producers/python/sampler_calls.h"
 
@@ -65,6 +66,11 @@ PyPointer DataloaderNext(PyPointer, PyPointer const* arguments, ptrdiff_t count)
   if (!Arguments(arguments, count, 0).ok()) return nullptr;
   eroica_python_dataloader_next();
   return None();
+}
+
+PyPointer Trains(PyPointer, PyPointer const* arguments, ptrdiff_t count) {
+  if (!Arguments(arguments, count, 0).ok()) return nullptr;
+  return python.PyLong_FromLongLong(eroica_trains() ? 1 : 0);
 }
 
 PyPointer OptimizerStep(PyPointer, PyPointer const* arguments, ptrdiff_t count) {
@@ -131,9 +137,10 @@ PyPointer CollectiveDropped(PyPointer, PyPointer const* arguments, ptrdiff_t cou
 }
 
 // CPython keeps pointers to them for as long as it runs.
-std::array<MethodDefinition, 9> definitions = {{
+std::array<MethodDefinition, 10> definitions = {{
     {"step", Step, kFastCall, nullptr},
     {"dataloader_next", DataloaderNext, kFastCall, nullptr},
+    {"trains", Trains, kFastCall, nullptr},
     {"optimizer_step", OptimizerStep, kFastCall, nullptr},
     {"mark", Mark, kFastCall, nullptr},
     {"interval", Interval, kFastCall, nullptr},

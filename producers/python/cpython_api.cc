@@ -71,6 +71,7 @@ bool FindCPython(CPythonApi* api, const char** why) {
     return false;
   }
   Find("PyThreadState_Get", &api->PyThreadState_Get);
+  Find("PyThreadState_GetID", &api->PyThreadState_GetID);
   api->PyCode_Type = dlsym(RTLD_DEFAULT, "PyCode_Type");
   api->PyUnicode_Type = dlsym(RTLD_DEFAULT, "PyUnicode_Type");
   if (!Find("Py_IsFinalizing", &api->Py_IsFinalizing))

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace eroica {
 
@@ -52,6 +53,7 @@ struct CPythonApi {
   PyPointer (*PyCFunction_NewEx)(void*, PyPointer, PyPointer);   // new
   PyPointer _Py_NoneStruct;                                      // None itself
   PyPointer (*PyThreadState_Get)();                              // may be null
+  uint64_t (*PyThreadState_GetID)(PyPointer);                    // likewise
   PyPointer PyCode_Type;                                         // likewise
   PyPointer PyUnicode_Type;                                      // likewise
 };

@@ -12,7 +12,8 @@ struct FrameLayout {
   int minor;  // of 3.minor
   // PyThreadState: the running frame, or what points at it (up to 3.12: _PyCFrame).
   uint16_t thread_frame;
-  int16_t c_frame;  // in that; -1: the thread state points at the frame itself
+  uint16_t thread_number;  // uint64_t
+  int16_t c_frame;         // in that; -1: the thread state points at the frame itself
   // PyFrameObject, from 3.11 on _PyInterpreterFrame.
   uint16_t frame_code;
   uint16_t frame_previous;

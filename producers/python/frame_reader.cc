@@ -53,13 +53,11 @@ FrameReader::FrameReader(const CPythonApi& python, std::string own_folder)
 
 bool FrameReader::Check() {
   const bool is_known = layout_ != nullptr && sizeof(void*) == 8 &&
-                        python_.PyCode_Type != nullptr && python_.PyUnicode_Type != nullptr &&
-                        python_.PyThreadState_Get != nullptr;
-  if (!is_known) return false;
-  thread_ = AddressOf(python_.PyThreadState_Get());
-  memory_.Forget();
+                        python_.PyCode_Type != nullptr && python_.PyUnicode_Type != nullptr;
+  const std::optional<PythonThread> here = PythonThread::Here(python_);
+  if (!is_known || !here || !IsThere(*here)) return false;
   const std::vector<uintptr_t> known = CodesByCPython();
-  if (known.empty() || !ReadCodes(&addresses_) || addresses_ != known) return false;
+  if (known.empty() || !ReadCodes(*here, &addresses_) || addresses_ != known) return false;
   for (const uintptr_t address : known) {
     Code code;
     CodeText text;
@@ -92,33 +90,43 @@ FrameReader::CodeText FrameReader::TextByCPython(uintptr_t code) const {
           .line = static_cast<int>(NumberAttribute(python_, object, "co_firstlineno"))};
 }
 
-bool FrameReader::Read(int64_t now_ns, const std::vector<std::string>& search_path,
-                       PythonStack* stack) {
+bool FrameReader::Read(const PythonThread& thread, int64_t now_ns,
+                       const std::vector<std::string>& search_path, PythonStack* stack) {
   bool is_read = false;
   stack->innermost_at_start = false;  // the time before is as much this frame's as any other's
   stack->named.clear();
-  for (int attempt = 0; attempt < kAttempts && !is_read; ++attempt) {
-    memory_.Forget();
-    stack->depth = 0;
-    is_read = ReadCodes(&addresses_);
-    last_.resize(is_read ? addresses_.size() : 0);
-    for (size_t i = 0; i < addresses_.size() && is_read; ++i) {
-      Frame& frame = last_[addresses_.size() - 1 - i];
-      if (frame.address != addresses_[i] || now_ns - frame.checked_ns >= kCheckAgainNs) {
-        Code code;
-        is_read = Find(addresses_[i], now_ns, search_path, &stack->named, &code);
-        frame = {addresses_[i], is_read ? code.checked_ns : 0, code.number};
-      }
-      if (is_read && frame.number != StackWalker::kLeftOut)
-        stack->codes[stack->depth++] = frame.number;
-    }
-  }
+  for (int attempt = 0; attempt < kAttempts && !is_read; ++attempt)
+    is_read = ReadStack(thread, now_ns, search_path, stack);
   return is_read;
 }
 
-bool FrameReader::ReadRunningFrame(uintptr_t* frame) {
+bool FrameReader::ReadStack(const PythonThread& thread, int64_t now_ns,
+                            const std::vector<std::string>& search_path, PythonStack* stack) {
+  stack->depth = 0;
+  bool is_read = IsThere(thread) && ReadCodes(thread, &addresses_);
+  last_.resize(is_read ? addresses_.size() : 0);
+  for (size_t i = 0; i < addresses_.size() && is_read; ++i) {
+    Frame& frame = last_[addresses_.size() - 1 - i];
+    if (frame.address != addresses_[i] || now_ns - frame.checked_ns >= kCheckAgainNs) {
+      Code code;
+      is_read = Find(addresses_[i], now_ns, search_path, &stack->named, &code);
+      frame = {addresses_[i], is_read ? code.checked_ns : 0, code.number};
+    }
+    if (is_read && frame.number != StackWalker::kLeftOut)
+      stack->codes[stack->depth++] = frame.number;
+  }
+  return is_read && IsThere(thread);
+}
+
+bool FrameReader::IsThere(const PythonThread& thread) {
+  uint64_t number = 0;
+  memory_.Forget();
+  return memory_.Read(thread.state + layout_->thread_number, &number) && number == thread.number;
+}
+
+bool FrameReader::ReadRunningFrame(const PythonThread& thread, uintptr_t* frame) {
   uintptr_t running = 0;
-  if (!memory_.Read(thread_ + layout_->thread_frame, &running)) return false;
+  if (!memory_.Read(thread.state + layout_->thread_frame, &running)) return false;
   if (layout_->c_frame < 0) {
     *frame = running;
     return true;
@@ -126,10 +134,10 @@ bool FrameReader::ReadRunningFrame(uintptr_t* frame) {
   return memory_.Read(running + static_cast<uintptr_t>(layout_->c_frame), frame);
 }
 
-bool FrameReader::ReadCodes(std::vector<uintptr_t>* codes) {
+bool FrameReader::ReadCodes(const PythonThread& thread, std::vector<uintptr_t>* codes) {
   codes->clear();
   uintptr_t frame = 0;
-  if (!ReadRunningFrame(&frame)) return false;
+  if (!ReadRunningFrame(thread, &frame)) return false;
   constexpr int kMostFrames = 4 * PythonStack::kDeepest;  // those of the C stack count, too
   for (int i = 0; i < kMostFrames && frame != 0 && codes->size() < PythonStack::kDeepest; ++i) {
     uintptr_t code = 0;

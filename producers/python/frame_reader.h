@@ -1,4 +1,4 @@
-// Reads the main thread's Python stack from another thread: without the GIL, without stopping it
+// Reads a thread's Python stack from another thread: without the GIL, without stopping it
 // and while it is inside a call into C, by reading the memory in which CPython keeps its frames.
 // That may change meanwhile, so that nothing is taken on trust: memory is read where the kernel can
 // (see ProcessMemory), each frame must lead to a code object, and what is read at the start must be
@@ -16,6 +16,7 @@
 #include "producers/python/cpython_api.h"
 #include "producers/python/frame_layout.h"
 #include "producers/python/process_memory.h"
+#include "producers/python/python_thread.h"
 #include "producers/python/stack_walker.h"
 
 namespace eroica {
@@ -25,11 +26,12 @@ class FrameReader {
   // own_folder: as of StackWalker.
   FrameReader(const CPythonApi& python, std::string own_folder);
 
-  // On the main thread, with the GIL. Whether its stacks can be read.
+  // With the GIL: whether stacks can be read, by that of the calling thread.
   bool Check();
   // By one other thread, after Check said so. search_path: sys.path, for names. False where no
-  // stack could be read; what stack holds is then of no use.
-  bool Read(int64_t now_ns, const std::vector<std::string>& search_path, PythonStack* stack);
+  // stack could be read, as of a thread that is no more; what stack holds is then of no use.
+  bool Read(const PythonThread& thread, int64_t now_ns, const std::vector<std::string>& search_path,
+            PythonStack* stack);
 
  private:
   struct Code {
@@ -47,9 +49,14 @@ class FrameReader {
     bool operator==(const CodeText&) const = default;
   };
 
-  // Code objects of the main thread's frames, innermost first, the deepest cut off.
-  bool ReadCodes(std::vector<uintptr_t>* codes);
-  bool ReadRunningFrame(uintptr_t* frame);
+  // Whether the state at that place is still this thread's, at this moment.
+  bool IsThere(const PythonThread& thread);
+  // Code objects of the thread's frames, innermost first, the deepest cut off.
+  bool ReadCodes(const PythonThread& thread, std::vector<uintptr_t>* codes);
+  bool ReadRunningFrame(const PythonThread& thread, uintptr_t* frame);
+  // Nothing where the thread is no more, before or behind.
+  bool ReadStack(const PythonThread& thread, int64_t now_ns,
+                 const std::vector<std::string>& search_path, PythonStack* stack);
   std::vector<uintptr_t> CodesByCPython() const;
   CodeText TextByCPython(uintptr_t code) const;
   bool ReadCode(uintptr_t address, Code* code);
@@ -64,7 +71,6 @@ class FrameReader {
   const CPythonApi& python_;
   const std::string own_folder_;
   const FrameLayout* const layout_;
-  uintptr_t thread_ = 0;  // the main thread's PyThreadState
   ProcessMemory memory_;
   std::vector<uintptr_t> addresses_;
   std::unordered_map<uintptr_t, Code> codes_;

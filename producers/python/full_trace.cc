@@ -1,5 +1,7 @@
 #include "producers/python/full_trace.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdio>
 #include <exception>
@@ -35,6 +37,11 @@ struct BuiltInObject {
   } * self;
 };
 
+int ThisThread() {
+  thread_local const int thread = gettid();
+  return thread;
+}
+
 uint64_t Mix(uint64_t hash, uint64_t value) {
   hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
   return hash * 0xff51afd7ed558ccdu;
@@ -51,8 +58,10 @@ FullTrace::FullTrace(const CPythonApi& python, std::string own_folder)
 }
 
 bool FullTrace::Wanted() const {
-  return !paused_.load(std::memory_order_relaxed) && eroica_enabled() && eroica_wants_full_trace();
+  return !paused_.load(std::memory_order_relaxed) && eroica_wants_full_trace() && eroica_trains();
 }
+
+bool FullTrace::IsHere() const { return IsInstalledOn(ThisThread()); }
 
 bool FullTrace::SomebodyElseProfiles() const {
   bool somebody = false;
@@ -67,29 +76,28 @@ bool FullTrace::SomebodyElseProfiles() const {
 }
 
 void FullTrace::InstallIfWanted() {
-  if (installed() || !Wanted()) return;
+  if (IsHere() || !Wanted()) return;
   if (SomebodyElseProfiles()) {
     if (!said_)
       std::fputs("eroica: no full trace of Python: another profiler is installed\n", stderr);
     said_ = true;
     return;
   }
-  PythonStack stack;
-  walker_.Walk(&stack);
-  functions_.Name(stack.named);
-  open_.clear();
+  std::vector<NamedCode> named;
+  const std::vector<uint32_t> codes = CodesHere(&named);
+  functions_.Name(named);
+  open_.clear();  // of a thread that trained before
   too_deep_ = 0;
-  for (size_t i = stack.depth; i > 0; --i)
-    Push(functions_.FunctionOf(Parent(), stack.codes[i - 1]), false);
+  for (size_t i = codes.size(); i > 0; --i) PushCode(codes[i - 1]);
   // Without an object of ours: who saves sys.getprofile() and sets it again sets None, which is
   // harmless.
   python_.PyEval_SetProfile(&FullTrace::OnEvent, nullptr);
-  installed_.store(true, std::memory_order_relaxed);
+  installed_on_.store(ThisThread(), std::memory_order_relaxed);
 }
 
 void FullTrace::Remove() {
-  if (!installed()) return;
-  installed_.store(false, std::memory_order_relaxed);
+  if (!IsHere()) return;
+  installed_on_.store(0, std::memory_order_relaxed);
   if (!SomebodyElseProfiles()) python_.PyEval_SetProfile(nullptr, nullptr);
   while (!open_.empty()) Pop();
 }
@@ -120,6 +128,10 @@ void FullTrace::Pop() {
 
 int FullTrace::OnEvent(PyPointer, PyPointer frame, int what, PyPointer argument) {
   FullTrace& trace = *instance_;
+  if (!trace.IsHere()) {  // by now another thread trains, and is traced
+    trace.python_.PyEval_SetProfile(nullptr, nullptr);
+    return 0;
+  }
   if (!trace.Wanted()) {
     trace.Remove();
     return 0;
@@ -151,8 +163,28 @@ void FullTrace::OnCall(PyPointer frame) {
     python_.Py_DecRef(code);
   }
   functions_.Name(named);
-  const bool left_out = number == StackWalker::kLeftOut;
-  Push(left_out ? Parent() : functions_.FunctionOf(Parent(), number), left_out);
+  PushCode(number);
+}
+
+std::vector<uint32_t> FullTrace::CodesHere(std::vector<NamedCode>* named) {
+  std::vector<uint32_t> codes;
+  PyPointer frame = python_.PyEval_GetFrame();
+  if (frame != nullptr) python_.Py_IncRef(frame);
+  while (frame != nullptr && codes.size() < kDeepest) {
+    PyPointer code = python_.PyFrame_GetCode(frame);
+    codes.push_back(walker_.NumberOf(code, named));
+    python_.Py_DecRef(code);
+    PyPointer caller = python_.PyFrame_GetBack(frame);
+    python_.Py_DecRef(frame);
+    frame = caller;
+  }
+  if (frame != nullptr) python_.Py_DecRef(frame);
+  return codes;
+}
+
+void FullTrace::PushCode(uint32_t code) {
+  const bool left_out = code == StackWalker::kLeftOut;
+  Push(left_out ? Parent() : functions_.FunctionOf(Parent(), code), left_out);
 }
 
 void FullTrace::OnBuiltInCall(PyPointer function) {

@@ -1,9 +1,10 @@
 // The calls and returns of the training thread as nested intervals, while a capture window wants
 // them: all that come, in bounds (trace_pace.h). A C profile function (PyEval_SetProfile). It takes
-// itself off at the first event after the window; a profiler of somebody else is neither replaced
+// itself off at the first event after the window, or after another thread has begun to train; a
+// profiler of somebody else is neither replaced
 // nor removed, which is said once on standard error. Names as PyTorch's profiler writes them:
 // "train.py(73): layer", "<built-in function sleep>". Owner: the training thread, with the GIL, for
-// all but Pause and installed. One instance a process.
+// all but Pause and IsInstalledOn. One instance a process.
 #pragma once
 
 #include <atomic>
@@ -25,9 +26,12 @@ class FullTrace {
   // Installs the profile function where a window is open and nothing is in the way; frames that run
   // count from now.
   void InstallIfWanted();
-  // Takes it off where it is on, and ends what is open.
+  // Takes it off where it is on on the calling thread, and ends what is open.
   void Remove();
-  bool installed() const { return installed_.load(std::memory_order_relaxed); }  // [any thread]
+  // thread: as gettid() says. [any thread]
+  bool IsInstalledOn(int thread) const {
+    return installed_on_.load(std::memory_order_relaxed) == thread;
+  }
   // Somebody else profiles (torch.profiler): nothing is installed meanwhile. [any thread]
   void Pause(bool paused) { paused_.store(paused, std::memory_order_relaxed); }
 
@@ -42,9 +46,14 @@ class FullTrace {
 
   static int OnEvent(PyPointer self, PyPointer frame, int what, PyPointer argument);
   bool Wanted() const;
+  bool IsHere() const;
   bool SomebodyElseProfiles() const;
+  // Of the calling thread, innermost first; kLeftOut for frames that are left out, which return as
+  // others do.
+  std::vector<uint32_t> CodesHere(std::vector<NamedCode>* named);
   uint32_t Parent() const;
   void Push(uint32_t function, bool left_out);
+  void PushCode(uint32_t code);
   void Pop();
   void OnCall(PyPointer frame);
   void OnBuiltInCall(PyPointer function);
@@ -57,8 +66,8 @@ class FullTrace {
   std::unordered_map<uint64_t, uint32_t> built_ins_;  // by definition, type of self and caller
   TracePace pace_;
   std::vector<Frame> open_;
-  size_t too_deep_ = 0;  // frames beyond kDeepest that are open
-  std::atomic<bool> installed_ = false;
+  size_t too_deep_ = 0;                // frames beyond kDeepest that are open
+  std::atomic<int> installed_on_ = 0;  // a thread; 0: none
   std::atomic<bool> paused_ = false;
   bool said_ = false;
 };

@@ -49,7 +49,7 @@ std::vector<GilHolder::ThreadTime> GilHolder::ReadThreads() {
 
 void GilHolder::Count() { counted_ = ReadThreads(); }
 
-std::string GilHolder::Find() {
+std::string GilHolder::Find(int waiting) {
   if (describe_ == nullptr) return "";
   std::vector<ThreadTime> used = ReadThreads();
   const std::vector<ThreadTime> now = used;
@@ -60,8 +60,8 @@ std::string GilHolder::Find() {
     if (before != counted_.end()) thread.cpu_ns -= before->cpu_ns;
   }
   counted_ = now;
-  std::erase_if(used, [](const ThreadTime& thread) {
-    return thread.thread_id == getpid() || thread.thread_id == gettid() ||
+  std::erase_if(used, [waiting](const ThreadTime& thread) {
+    return thread.thread_id == waiting || thread.thread_id == gettid() ||
            thread.cpu_ns < kLeastCpuNs;
   });
   std::sort(used.begin(), used.end(),

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 
@@ -63,6 +64,7 @@ ThreadState GilProbe::Read() const {
   if (file_ < 0) return ThreadState::kUnknown;
   char text[256];
   const ssize_t size = pread(file_, text, sizeof text, 0);
+  if (size < 0 && errno == ESRCH) return ThreadState::kEnded;
   if (size <= 0) return ThreadState::kUnknown;
   return ParseSyscall({text, static_cast<size_t>(size)}, gil_begin_, gil_end_);
 }

@@ -9,7 +9,7 @@
 
 namespace eroica {
 
-enum class ThreadState : uint8_t { kUnknown, kRunning, kInSystemCall, kWaitingForGil };
+enum class ThreadState : uint8_t { kUnknown, kRunning, kInSystemCall, kWaitingForGil, kEnded };
 
 // What /proc/self/task/TID/syscall says, given where the GIL lies: [begin, end).
 ThreadState ParseSyscall(std::string_view text, uintptr_t gil_begin, uintptr_t gil_end);

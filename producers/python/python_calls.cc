@@ -2,6 +2,7 @@
 
 #include "producers/core/producer_core.h"
 #include "producers/python/python_frame.h"
+#include "producers/python/sampler_calls.h"
 #include "producers/python/thread_lane.h"
 
 using eroica::EnterCollective;
@@ -22,19 +23,28 @@ bool eroica_python_attach(int64_t rank, int64_t world_size, int32_t device) {
 
 int64_t eroica_python_step() {
   const int64_t now_ns = eroica_now_ns();
+  const int64_t step = eroica_step(now_ns);
   PassBoundary(now_ns);
-  return eroica_step(now_ns);
+  eroica_python_training_call();
+  return step;
 }
 
-void eroica_python_dataloader_next() { eroica_dataloader_next(eroica_now_ns()); }
+void eroica_python_dataloader_next() {
+  eroica_dataloader_next(eroica_now_ns());
+  eroica_python_training_call();
+}
 
 void eroica_python_optimizer_step(bool begins_stage) {
   const int64_t now_ns = eroica_now_ns();
   if (begins_stage) eroica_mark(now_ns, EROICA_OPTIMIZER_BEGIN, 0);
   eroica_optimizer_step(now_ns);
+  eroica_python_training_call();
 }
 
-void eroica_python_mark(int mark_kind) { eroica_mark(eroica_now_ns(), mark_kind, 0); }
+void eroica_python_mark(int mark_kind) {
+  eroica_mark(eroica_now_ns(), mark_kind, 0);
+  if (mark_kind == EROICA_BACKWARD_BEGIN) eroica_python_training_call();
+}
 
 uint32_t eroica_python_function(const char* name, int wait) {
   if (wait < 0) wait = static_cast<int>(eroica::WaitOfPythonFrame(name));

@@ -90,16 +90,16 @@ TEST_F(SamplerBoundaryTest, AProfileFunctionThatThrowsTakesItselfOffAndIsSaid) {
   recorded_core::SetWantsFullTrace(true);
   FullTrace trace(python_, "");
   trace.InstallIfWanted();
-  ASSERT_TRUE(trace.installed());
+  ASSERT_TRUE(trace.IsInstalledOn(gettid()));
   EXPECT_EQ(made_up_python::CallUnderProfile(), 0);
-  EXPECT_TRUE(trace.installed());
+  EXPECT_TRUE(trace.IsInstalledOn(gettid()));
   made_up_python::ThrowIn(Function::kGetCode);
   testing::internal::CaptureStderr();
   EXPECT_EQ(made_up_python::CallUnderProfile(), 0);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "eroica: the full trace of Python records no more: an exception of a library "
             "(std::bad_alloc: std::bad_alloc). Training goes on.\n");
-  EXPECT_FALSE(trace.installed());
+  EXPECT_FALSE(trace.IsInstalledOn(gettid()));
   EXPECT_EQ(made_up_python::CallUnderProfile(), -1) << "none is set";
 }
 

@@ -1,7 +1,5 @@
 #include "producers/python/sampler_calls.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 
 #include "producers/core/producer_core.h"
@@ -47,6 +45,10 @@ void eroica_python_abandon_sampler() {
   if (sampler != nullptr) sampler->Abandon();
 }
 
+void eroica_python_training_call() {
+  if (sampler != nullptr) sampler->OnTrainingCall();
+}
+
 void eroica_python_collection(int64_t start_monotonic_ns) {
   uint32_t function = EROICA_NO_PARENT;
   // Where there is no memory for its stack, it is the collector's of anywhere.
@@ -62,7 +64,7 @@ void eroica_python_collection(int64_t start_monotonic_ns) {
 void eroica_python_pause_full_trace(bool paused) {
   if (sampler == nullptr) return;
   sampler->full_trace().Pause(paused);
-  if (paused && gettid() == getpid()) sampler->full_trace().Remove();
+  if (paused) sampler->full_trace().Remove();  // on another thread it ends with the next call
 }
 
 void eroica_python_sampler_statistics(eroica::StackSamplerStatistics* out) {

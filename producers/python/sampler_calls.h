@@ -16,6 +16,8 @@ const char* eroica_python_start_sampler(double hz, const char* own_folder, int r
 void eroica_python_stop_sampler();
 // In the child of a fork, which has no sampler thread.
 void eroica_python_abandon_sampler();
+// With the GIL, on any thread, after it has told the core a sign of training.
+void eroica_python_training_call();
 // On the training thread, where the collector calls back at its end: the collection as an interval,
 // called by the stack that it struck; without stacks called by nothing.
 void eroica_python_collection(int64_t start_monotonic_ns);

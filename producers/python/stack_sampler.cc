@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <ctime>
 #include <exception>
+#include <utility>
 
 #include "producers/core/background_thread.h"
 #include "producers/core/producer_core.h"
@@ -17,7 +19,7 @@
 namespace eroica {
 namespace {
 
-// Between visits of the main thread where its stacks are read from memory.
+// Between visits of the training thread where stacks are read from memory.
 constexpr int64_t kVisitNs = kNsPerSecond;
 constexpr size_t kThreadStackBytes = 1 << 20;
 
@@ -27,24 +29,16 @@ int64_t MonotonicNow() {
   return now.tv_sec * kNsPerSecond + now.tv_nsec;
 }
 
-// What a thread has used of processors; 0 where it cannot be read.
-int64_t CpuNsOf(clockid_t thread) {
+// What the calling thread has used of processors.
+int64_t OwnCpuNs() {
   timespec used{};
-  if (clock_gettime(thread, &used) != 0) return 0;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
   return used.tv_sec * kNsPerSecond + used.tv_nsec;
 }
 
-std::optional<int64_t> ActiveNsOf(const RunTimesFile& file) {
-  const std::optional<RunTimes> times = file.Read();
-  if (!times) return std::nullopt;
-  return times->on_processor_ns + times->runnable_ns;
-}
-
-// The clock of the main thread. How it follows from the thread's number is part of the kernel's
-// ABI; pthread_getcpuclockid makes it in the same way, of threads that somebody has a pthread_t of.
-clockid_t ClockOfMainThread() {
-  constexpr clockid_t kOneThread = 4, kScheduler = 2;
-  return (~static_cast<clockid_t>(getpid()) * 8) | kOneThread | kScheduler;
+bool IsMainThread() {
+  thread_local const bool is_main = gettid() == getpid();
+  return is_main;
 }
 
 }  // namespace
@@ -59,14 +53,12 @@ StackSampler::StackSampler(const CPythonApi& python, const StackSamplerOptions& 
       attribution_([this](int64_t start_ns, int64_t end_ns, uint32_t leaf) {
         eroica_interval(start_ns, end_ns, leaf, lane_);
       }),
-      probe_(getpid()),
-      times_(getpid()),
       holder_(python, options.describe),
       waits_([this](int64_t start_ns, int64_t end_ns,
                     uint32_t wait) { eroica_interval(start_ns, end_ns, wait, lane_); },
              {[this] { holder_.Count(); },
-              [this] { return CanTakeGil() ? holder_.Find() : std::string(); }},
-             [this] { return ActiveNsOf(times_); }) {
+              [this] { return CanTakeGil() ? holder_.Find(trainer_.thread) : std::string(); }},
+             [this] { return account_ ? account_->ActiveNs() : std::nullopt; }) {
   pthread_mutex_init(&mutex_, nullptr);
   pthread_condattr_t monotonic;
   pthread_condattr_init(&monotonic);
@@ -77,10 +69,9 @@ StackSampler::StackSampler(const CPythonApi& python, const StackSamplerOptions& 
 
 bool StackSampler::Start(const char** why) {
   lane_ = TrainingLane();
-  if (gettid() == getpid()) {
-    DecideOnSource();
-    search_path_ = SearchPath(python_);
-  }
+  DecideOnSource();
+  WriteMainThread();
+  search_path_ = SearchPath(python_);
   // The host's signals are for the host's threads.
   sigset_t all, before;
   sigfillset(&all);
@@ -142,11 +133,10 @@ bool StackSampler::WaitUntil(int64_t monotonic_ns) {
 void StackSampler::Loop() {
   int64_t next_ns = MonotonicNow();
   last_tick_ns_ = eroica_now_ns();
-  const clockid_t training = ClockOfMainThread();
   while (WaitUntil(next_ns)) {
     Tick(eroica_now_ns());
     const int64_t now_ns = MonotonicNow();
-    pace_.Tick(now_ns, CpuNsOf(CLOCK_THREAD_CPUTIME_ID), CpuNsOf(training));
+    pace_.Tick(now_ns, OwnCpuNs(), account_ ? account_->CpuNs() : 0);
     next_ns = std::max(next_ns + pace_.NextNs(), now_ns);  // ticks that were missed are left out
   }
   TakeVisit();
@@ -157,6 +147,7 @@ void StackSampler::Loop() {
 void StackSampler::Tick(int64_t now_ns) {
   ticks_.fetch_add(1, std::memory_order_relaxed);
   TakeVisit();
+  FollowTrainer();
   // While Python is traced in full, too: functions of windows with and without compare only as both
   // saw them.
   if (eroica_wants(EROICA_PYTHON)) {
@@ -170,16 +161,55 @@ void StackSampler::Tick(int64_t now_ns) {
   last_tick_ns_ = now_ns;
 }
 
+void StackSampler::FollowTrainer() {
+  const bool ended = state_ == ThreadState::kEnded;
+  if (ended && trainer_.number != 0) {
+    LeaveCollectives();
+    eroica_trainer_ended(trainer_.number);
+  }
+  const EroicaTrainer trainer = eroica_trainer();
+  if (trainer.thread == 0 || (trainer.number == trainer_.number && account_)) return;
+  // The main thread does not become another one by its first sign.
+  if (trainer.thread != trainer_.thread || ended) {
+    attribution_.Finish();
+    waits_.Finish();
+    account_.emplace(trainer.thread);
+    state_ = ThreadState::kUnknown;
+  }
+  trainer_ = trainer;
+  Request unmet = Request::kRequested;
+  request_.compare_exchange_strong(unmet, Request::kIdle);
+  if (trainer_.thread != getpid() && source_.load(std::memory_order_acquire) == Source::kVisits)
+    SayWithoutStacks();
+}
+
+void StackSampler::SayWithoutStacks() {
+  if (std::exchange(said_without_stacks_, true)) return;
+  std::fputs(
+      "eroica: no Python stacks while a thread beside the main one trains: the frames of this "
+      "CPython cannot be read from memory\n",
+      stderr);
+}
+
+std::optional<PythonThread> StackSampler::ThreadToRead() const {
+  if (trainer_.number != 0) {
+    if (const auto thread = training_thread_.Read(trainer_.number)) return thread;
+  }
+  return trainer_.thread == getpid() ? main_thread_.Read(0) : std::nullopt;
+}
+
 bool StackSampler::IsVisitDue(int64_t now_ns) const {
   if (request_.load(std::memory_order_relaxed) != Request::kIdle) return false;
-  const bool traces = eroica_wants_full_trace() && !full_trace_.installed();
-  return source_.load(std::memory_order_relaxed) != Source::kMemory || traces ||
-         now_ns - requested_ns_ >= kVisitNs;
+  const bool traces = eroica_wants_full_trace() && !full_trace_.IsInstalledOn(trainer_.thread);
+  const bool reads = source_.load(std::memory_order_relaxed) == Source::kMemory;
+  const bool samples = !reads && trainer_.thread == getpid();
+  return samples || traces || now_ns - requested_ns_ >= kVisitNs;
 }
 
 void StackSampler::RequestVisit(int64_t now_ns) {
   requested_ns_ = now_ns;
   request_.store(Request::kRequested, std::memory_order_release);
+  if (trainer_.thread != getpid()) return;  // it comes by itself
   const int failed = python_._PyEval_AddPendingCall != nullptr
                          ? python_._PyEval_AddPendingCall(python_.PyInterpreterState_Main(),
                                                           &StackSampler::OnPendingCall, this)
@@ -189,9 +219,8 @@ void StackSampler::RequestVisit(int64_t now_ns) {
 
 void StackSampler::TakeVisit() {
   if (request_.load(std::memory_order_acquire) != Request::kFilled) return;
-  if (source_.load(std::memory_order_relaxed) == Source::kMemory) {
-    search_path_.swap(visited_path_);
-  } else {
+  search_path_.swap(visited_path_);
+  if (visited_.depth > 0) {
     std::swap(stack_, visited_);
     Sample(requested_ns_, taken_ns_, boundary_ns_);
   }
@@ -200,7 +229,10 @@ void StackSampler::TakeVisit() {
 
 void StackSampler::ReadMemory(int64_t now_ns) {
   const int64_t boundary_ns = training_boundary_ns.load(std::memory_order_acquire);
-  if (reader_.Read(now_ns, search_path_, &stack_)) {
+  const std::optional<PythonThread> thread = ThreadToRead();
+  if (!thread) {
+    unread_.fetch_add(1, std::memory_order_relaxed);
+  } else if (reader_.Read(*thread, now_ns, search_path_, &stack_)) {
     samples_.fetch_add(1, std::memory_order_relaxed);
     Sample(now_ns, now_ns, boundary_ns);
   } else {
@@ -228,9 +260,10 @@ bool StackSampler::CanTakeGil() const {
 }
 
 void StackSampler::WatchGil(int64_t now_ns) {
-  const ThreadState state = probe_.Read();
-  if (state == ThreadState::kWaitingForGil) gil_waits_.fetch_add(1, std::memory_order_relaxed);
-  waits_.Tick(last_tick_ns_, now_ns, state);
+  if (!account_) return;
+  state_ = account_->State();
+  if (state_ == ThreadState::kWaitingForGil) gil_waits_.fetch_add(1, std::memory_order_relaxed);
+  waits_.Tick(last_tick_ns_, now_ns, state_);
   if (waits_.waiting_ns() > kNsPerSecond) eroica_training_function(waits_.function());
 }
 
@@ -244,17 +277,37 @@ int StackSampler::OnPendingCall(void* self) {
   return 0;
 }
 
-void StackSampler::Visit() {
-  if (abandoned_ || !running_ || gettid() != getpid()) {
-    request_.store(Request::kIdle, std::memory_order_relaxed);
-    return;
+void StackSampler::OnTrainingCall() {
+  if (abandoned_ || !running_ || !eroica_trains()) return;
+  const uint32_t number = eroica_trainer().number;
+  const std::optional<PythonThread> here = PythonThread::Here(python_);
+  if (here && (number != told_number_ || *here != told_thread_)) {
+    if (number != told_number_) LeaveCollectives();  // those of a thread that trained before
+    told_number_ = number;
+    told_thread_ = *here;
+    training_thread_.Write(number, *here);
   }
+  if (IsMainThread() || request_.load(std::memory_order_relaxed) != Request::kRequested) return;
+  OnPendingCall(this);
+}
+
+void StackSampler::WriteMainThread() {
+  const std::optional<PythonThread> here = PythonThread::Here(python_);
+  if (IsMainThread() && here) main_thread_.Write(0, *here);
+}
+
+void StackSampler::Visit() {
+  if (abandoned_ || !running_) return request_.store(Request::kIdle, std::memory_order_relaxed);
+  // Asked of a thread that trained before, or met already by the one that trains.
+  if (!eroica_trains() || request_.load(std::memory_order_acquire) != Request::kRequested) return;
   const int64_t start_ns = eroica_now_ns();
   full_trace_.InstallIfWanted();
+  WriteMainThread();
   if (source_.load(std::memory_order_relaxed) == Source::kUnknown) DecideOnSource();
-  if (source_.load(std::memory_order_relaxed) == Source::kMemory) {
-    visited_path_ = SearchPath(python_);
-  } else {
+  visited_path_ = SearchPath(python_);
+  visited_.depth = 0;
+  // Another thread comes in calls of Eroica's only: what it does else is not seen there.
+  if (source_.load(std::memory_order_relaxed) == Source::kVisits && IsMainThread()) {
     walker_.Walk(&visited_);
     taken_ns_ = start_ns;
     boundary_ns_ = training_boundary_ns.load(std::memory_order_relaxed);

@@ -1,19 +1,25 @@
-// Samples the stack of the training (main) thread, up to 50 times a second (SamplingPace), without
-// stopping it, without the GIL and without a signal: a thread of ours reads the frames from memory
-// (FrameReader), also while the main thread is inside a call into C.
+// Samples the stack of the training thread (the core's: eroica_trainer), up to 50 times a second
+// (SamplingPace), without stopping it, without the GIL and without a signal: a thread of ours reads
+// the frames from memory (FrameReader), also while the training thread is inside a call into C.
 //
-// Once a second, and where a capture window wants every call, it asks the main thread for a visit
-// by a pending call, which the interpreter runs by itself where it next looks up: to install the
-// full trace and to read sys.path. Where frames cannot be read from memory (CPython 3.14, a process
-// that may not), each sample is such a visit, on which the main thread copies its own stack in a
-// few microseconds; up to CPython 3.12 a main thread that never gives the GIL away is not seen then
-// (CPython issue 95820).
+// Once a second, and where a capture window wants every call, it asks the training thread for a
+// visit: to install the full trace and to read sys.path. The main thread makes it in a pending
+// call, which the interpreter runs by itself where it next looks up. Pending calls run on no other
+// thread: another one makes it in the next call by which it says that it trains (OnTrainingCall),
+// and says there, too, where its frames are found.
 //
-//   idle --(tick: request)--> requested --(pending call on the main thread)--> filled --(tick:
+// Where frames cannot be read from memory (CPython 3.14, a process that may not), each sample is a
+// visit of the main thread, on which it copies its own stack in a few microseconds; up to CPython
+// 3.12 a main thread that never gives the GIL away is not seen then (CPython issue 95820). Where
+// another thread trains, there are no stacks then, which is said once on standard error.
+//
+//   idle --(tick: request)--> requested --(visit by the training thread)--> filled --(tick:
 //   taken)--> idle
 //
-// At every tick the sampler also sees whether the main thread waits for the GIL (GilProbe), and if
-// that is often, who holds it (GilHolder).
+// When another thread trains than at the tick before, what is open ends, and a request that nobody
+// has met is taken back. At every tick the sampler also sees whether the training thread waits for
+// the GIL, and if that is often, who holds it (GilHolder); or that the thread has ended, which it
+// tells the core.
 //
 // Owner: whoever starts it, once a process; it is never destroyed, because a pending call may
 // outlive it. Stop joins the thread and must be called without the GIL; after Abandon (a fork's
@@ -26,21 +32,23 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "producers/core/producer_core.h"
 #include "producers/python/cpython_api.h"
 #include "producers/python/frame_reader.h"
 #include "producers/python/full_trace.h"
 #include "producers/python/garbage_collections.h"
 #include "producers/python/gil_holder.h"
-#include "producers/python/gil_probe.h"
 #include "producers/python/gil_waits.h"
-#include "producers/python/run_times.h"
+#include "producers/python/python_thread.h"
 #include "producers/python/sampling_pace.h"
 #include "producers/python/stack_attribution.h"
 #include "producers/python/stack_functions.h"
 #include "producers/python/stack_walker.h"
+#include "producers/python/thread_account.h"
 
 namespace eroica {
 
@@ -54,10 +62,10 @@ struct StackSamplerOptions {
 struct StackSamplerStatistics {
   uint64_t samples;    // stacks read
   uint64_t unread;     // ticks at which no stack could be read: it changed too fast
-  uint64_t visits;     // of the main thread
+  uint64_t visits;     // of the training thread
   uint64_t visit_ns;   // that it spent on them
   uint64_t ticks;      // of the sampler's thread
-  uint64_t gil_waits;  // ticks at which the main thread waited for the GIL
+  uint64_t gil_waits;  // ticks at which the training thread waited for the GIL
 };
 
 class StackSampler {
@@ -68,6 +76,8 @@ class StackSampler {
   bool Start(const char** why);
   void Stop();
   void Abandon();
+  // On any thread, with the GIL, after it has told the core a sign of training.
+  void OnTrainingCall();
   FullTrace& full_trace() { return full_trace_; }
   GarbageCollections& collections() { return collections_; }
   StackSamplerStatistics Read() const;
@@ -80,28 +90,38 @@ class StackSampler {
   static int OnPendingCall(void* self);
   void Loop();
   void Tick(int64_t now_ns);
+  void FollowTrainer();
+  void SayWithoutStacks();
+  // Where the frames of the training thread are found; nothing where it has not said so yet.
+  std::optional<PythonThread> ThreadToRead() const;
   void TakeVisit();
   void ReadMemory(int64_t now_ns);
   bool IsVisitDue(int64_t now_ns) const;
   void RequestVisit(int64_t now_ns);
   void Sample(int64_t requested_ns, int64_t taken_ns, int64_t boundary_ns);
   void WatchGil(int64_t now_ns);
-  void Visit();           // on the main thread, with the GIL
-  void DecideOnSource();  // likewise
+  void Visit();            // on the training thread, with the GIL
+  void WriteMainThread();  // on any thread, with the GIL
+  void DecideOnSource();   // likewise
   bool CanTakeGil() const;
   // False where the sampler shall stop.
   bool WaitUntil(int64_t monotonic_ns);
 
   const CPythonApi& python_;
-  StackWalker walker_;              // the main thread's
-  FullTrace full_trace_;            // the main thread's
-  GarbageCollections collections_;  // the main thread's
-  FrameReader reader_;              // the main thread's until there is a source
+  StackWalker walker_;              // who has the GIL's
+  FullTrace full_trace_;            // the training thread's
+  GarbageCollections collections_;  // the training thread's
+  FrameReader reader_;              // who has the GIL's until there is a source
   std::atomic<Source> source_ = Source::kUnknown;
-  // The main thread's while requested, the sampler's while filled.
+  ThreadBoard main_thread_;      // owner 0
+  ThreadBoard training_thread_;  // owner: its number in the core
+  // Who has the GIL's:
+  uint32_t told_number_ = 0;  // of the thread that called last as the one that trains
+  PythonThread told_thread_;
+  // The training thread's while requested, the sampler's while filled.
   PythonStack visited_;
   int64_t taken_ns_ = 0;
-  int64_t boundary_ns_ = 0;  // the latest that the main thread had passed
+  int64_t boundary_ns_ = 0;  // the latest that the training thread had passed
   std::vector<std::string> visited_path_;
   std::atomic<Request> request_ = Request::kIdle;
 
@@ -109,8 +129,10 @@ class StackSampler {
   SamplingPace pace_;
   StackFunctions functions_;
   StackAttribution attribution_;
-  GilProbe probe_;
-  RunTimesFile times_;  // of the main thread
+  EroicaTrainer trainer_ = {.thread = 0, .number = 0};  // at the last tick
+  std::optional<ThreadAccount> account_;                // its; nothing before the first tick
+  ThreadState state_ = ThreadState::kUnknown;           // its, at the last tick
+  bool said_without_stacks_ = false;
   GilHolder holder_;
   GilWaits waits_;
   PythonStack stack_;

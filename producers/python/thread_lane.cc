@@ -1,7 +1,6 @@
 #include "producers/python/thread_lane.h"
 
 #include <pthread.h>
-#include <unistd.h>
 
 #include <string>
 
@@ -19,8 +18,7 @@ uint8_t FullTraceLane() {
 std::atomic<int64_t> training_boundary_ns = INT64_MIN;
 
 void PassBoundary(int64_t now_ns) {
-  thread_local const bool trains = gettid() == getpid();
-  if (trains) training_boundary_ns.store(now_ns, std::memory_order_relaxed);
+  if (eroica_trains()) training_boundary_ns.store(now_ns, std::memory_order_relaxed);
 }
 
 namespace {
@@ -33,8 +31,7 @@ std::atomic<uint64_t> inside_ticket = kNone;
 bool IsInsideCollective() { return inside_ticket.load(std::memory_order_relaxed) != kNone; }
 
 void EnterCollective(uint64_t ticket) {
-  thread_local const bool trains = gettid() == getpid();
-  if (trains) inside_ticket.store(ticket, std::memory_order_relaxed);
+  if (eroica_trains()) inside_ticket.store(ticket, std::memory_order_relaxed);
 }
 
 void LeaveCollective(uint64_t ticket) {
@@ -42,17 +39,22 @@ void LeaveCollective(uint64_t ticket) {
     inside_ticket.store(kNone, std::memory_order_relaxed);
 }
 
+void LeaveCollectives() { inside_ticket.store(kNone, std::memory_order_relaxed); }
+
 uint8_t LaneOfThisThread() {
-  thread_local int lane = -1;
-  if (lane >= 0) return static_cast<uint8_t>(lane);
-  if (gettid() == getpid()) {
-    lane = TrainingLane();
-  } else {
+  constexpr int kUnknown = -1;
+  thread_local int training_lane = kUnknown;
+  thread_local int own_lane = kUnknown;
+  if (eroica_trains()) {
+    if (training_lane == kUnknown) training_lane = TrainingLane();
+    return static_cast<uint8_t>(training_lane);
+  }
+  if (own_lane == kUnknown) {
     char name[16] = "";
     if (pthread_getname_np(pthread_self(), name, sizeof name) != 0) name[0] = '\0';
-    lane = eroica_lane((std::string("thread ") + name).c_str(), EROICA_HOST_THREAD);
+    own_lane = eroica_lane((std::string("thread ") + name).c_str(), EROICA_HOST_THREAD);
   }
-  return static_cast<uint8_t>(lane);
+  return static_cast<uint8_t>(own_lane);
 }
 
 }  // namespace eroica

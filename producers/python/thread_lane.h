@@ -1,5 +1,5 @@
-// The lane of the thread that asks. The main thread is the training thread; others are named as the
-// system names them.
+// The lane of the thread that asks. The training thread is the one that trains at that moment
+// (eroica_trains); others are named as the system names them.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 
 namespace eroica {
 
-// Interned once a thread; without a lock afterwards.
+// Interned twice a thread; without a lock afterwards.
 uint8_t LaneOfThisThread();
 uint8_t TrainingLane();
 // What a capture window traces of the training thread. Not a training lane: patterns and the
@@ -28,5 +28,7 @@ bool IsInsideCollective();
 // ticket: of the core. Of any thread; only the training thread's counts.
 void EnterCollective(uint64_t ticket);
 void LeaveCollective(uint64_t ticket);  // nothing where it is not the one that was entered last
+// Another thread trains: what the one before is inside of counts no longer.
+void LeaveCollectives();
 
 }  // namespace eroica

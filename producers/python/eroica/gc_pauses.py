@@ -1,7 +1,6 @@
-"""Collections of Python's garbage on the training thread, as intervals. Short ones are left out."""
+"""Collections of Python's garbage on the thread that trains, as intervals. Short ones are left out."""
 
 import gc
-import threading
 from time import monotonic_ns
 
 from eroica import life
@@ -23,7 +22,7 @@ def _leave():
 
 def _on_collection(phase, _info):
     global _start
-    if not life.on or threading.get_ident() != threading.main_thread().ident:
+    if not life.on or not life.native.trains():
         return
     if phase == "start":
         _start = monotonic_ns()

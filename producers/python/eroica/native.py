@@ -49,6 +49,7 @@ _RANKS = ctypes.POINTER(_U32)
 _PROTOTYPES = {
     "off_reason": ("core", "eroica_off_reason", _TEXT, ()),
     "wants_full_trace": ("core", "eroica_wants_full_trace", ctypes.c_bool, ()),
+    "trains": ("core", "eroica_trains", ctypes.c_bool, ()),
     "communicator": ("core", "eroica_communicator", _U16, (_U64, _TEXT, _TEXT, _U32, _RANKS)),
     "collective_dropped": ("python", "eroica_python_collective_dropped", None, (_U64,)),
     "attach": ("python", "eroica_python_attach", ctypes.c_bool, (_I64, _I64, _I32)),
@@ -82,6 +83,7 @@ _PROTOTYPES = {
 _BUILT_IN = (
     "step",
     "dataloader_next",
+    "trains",
     "optimizer_step",
     "mark",
     "interval",

@@ -75,7 +75,7 @@ def patch_module(module):
 
     def begins(*_):
         kind.__call__ = original
-        if threading.current_thread() is threading.main_thread():
+        if life.on and life.native.trains():
             stages.forward_begins()
 
     first_call = watch(original, begins)
@@ -100,11 +100,11 @@ def patch_autograd(module):
 
 
 def patch_serialization(module):
-    """torch.save and torch.load pause the training, unless it is a sample that a dataset loads."""
+    """torch.save and torch.load pause the training where the thread that trains calls them, unless it
+    is a sample that a dataset loads."""
 
     def begins(*_):
-        on_main = threading.current_thread() is threading.main_thread()
-        if not life.on or not on_main or getattr(_loading, "data", False):
+        if not life.on or not life.native.trains() or getattr(_loading, "data", False):
             return None
         return annotations.checkpoint().__enter__()
 

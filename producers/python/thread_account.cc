@@ -1,0 +1,45 @@
+#include "producers/python/thread_account.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "schemas/time_unit.h"
+
+namespace eroica {
+namespace {
+
+// How the clock follows from the thread's number is part of the kernel's ABI;
+// pthread_getcpuclockid makes it in the same way, of threads that somebody has a pthread_t of.
+clockid_t ClockOf(int thread) {
+  constexpr clockid_t kOneThread = 4, kScheduler = 2;
+  return (~static_cast<clockid_t>(thread) * 8) | kOneThread | kScheduler;
+}
+
+bool IsThere(int thread) { return syscall(SYS_tgkill, getpid(), thread, 0) == 0 || errno != ESRCH; }
+
+}  // namespace
+
+ThreadAccount::ThreadAccount(int thread)
+    : thread_(thread), probe_(thread), times_(thread), clock_(ClockOf(thread)) {}
+
+ThreadState ThreadAccount::State() const {
+  const ThreadState state = probe_.Read();
+  // Where /proc does not tell.
+  return state == ThreadState::kUnknown && !IsThere(thread_) ? ThreadState::kEnded : state;
+}
+
+std::optional<int64_t> ThreadAccount::ActiveNs() const {
+  const std::optional<RunTimes> times = times_.Read();
+  if (!times) return std::nullopt;
+  return times->on_processor_ns + times->runnable_ns;
+}
+
+int64_t ThreadAccount::CpuNs() const {
+  timespec used{};
+  if (clock_gettime(clock_, &used) != 0) return 0;
+  return used.tv_sec * kNsPerSecond + used.tv_nsec;
+}
+
+}  // namespace eroica

@@ -1,0 +1,72 @@
+#include "producers/python/thread_account.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include "producers/python/python_thread.h"
+
+namespace eroica {
+namespace {
+
+TEST(ThreadAccount, IsOfTheThreadThatIsAskedFor) {
+  const ThreadAccount own(gettid());
+  const int64_t before_ns = own.CpuNs();
+  volatile int64_t sum = 0;
+  for (int i = 0; i < 20'000'000; ++i) sum = sum + i;
+  std::promise<void> end;
+  std::promise<int> started;
+  std::thread idle([&] {
+    started.set_value(gettid());
+    end.get_future().wait();
+  });
+  const ThreadAccount others(started.get_future().get());
+  EXPECT_GT(own.CpuNs() - before_ns, 4 * others.CpuNs());
+  EXPECT_NE(others.State(), ThreadState::kEnded);
+  end.set_value();
+  idle.join();
+}
+
+TEST(ThreadAccount, SaysThatItsThreadHasEnded) {
+  std::promise<void> end;
+  std::promise<int> started;
+  std::thread thread([&] {
+    started.set_value(gettid());
+    end.get_future().wait();
+  });
+  const ThreadAccount account(started.get_future().get());
+  end.set_value();
+  thread.join();
+  EXPECT_EQ(account.State(), ThreadState::kEnded);
+  EXPECT_EQ(account.CpuNs(), 0);
+  EXPECT_EQ(account.ActiveNs(), std::nullopt);
+}
+
+TEST(ThreadBoard, HandsOnWhatWasWrittenForThatOwner) {
+  ThreadBoard board;
+  EXPECT_EQ(board.Read(0), std::nullopt);
+  board.Write(7, {.state = 0x1000, .number = 3});
+  EXPECT_EQ(board.Read(7), (PythonThread{.state = 0x1000, .number = 3}));
+  EXPECT_EQ(board.Read(6), std::nullopt) << "of a thread that trained before";
+}
+
+TEST(ThreadBoard, NeverMixesTwoThreads) {
+  ThreadBoard board;
+  std::atomic<bool> done = false;
+  std::thread writer([&] {
+    for (uint64_t i = 1; i < 200'000; ++i) board.Write(1, {.state = i, .number = 2 * i});
+    done = true;
+  });
+  while (!done) {
+    const auto thread = board.Read(1);
+    ASSERT_TRUE(!thread || thread->number == 2 * thread->state);
+  }
+  writer.join();
+  EXPECT_EQ(board.Read(1)->state, 199'999u);
+}
+
+}  // namespace
+}  // namespace eroica
