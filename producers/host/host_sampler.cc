@@ -150,8 +150,9 @@ void HostSampler::FollowTrainer() {
   if (p.thread.ended()) eroica_trainer_ended(p.trainer.number);
   const EroicaTrainer trainer = eroica_trainer();
   if (trainer.thread == p.trainer.thread && trainer.number == p.trainer.number) return;
-  // The main thread does not become another one by its first sign.
-  if (trainer.thread != p.trainer.thread || p.thread.ended()) {
+  // The main thread does not become another one by its first sign; one with the system id of a
+  // thread that trained before is another one.
+  if (trainer.thread != p.trainer.thread || p.trainer.number != 0) {
     p.thread = TrainingThread({.proc_root = p.options.proc_root, .thread = trainer.thread});
     p.competitors.Follow(trainer.thread);
   }

@@ -162,15 +162,15 @@ void StackSampler::Tick(int64_t now_ns) {
 }
 
 void StackSampler::FollowTrainer() {
-  const bool ended = state_ == ThreadState::kEnded;
-  if (ended && trainer_.number != 0) {
+  if (state_ == ThreadState::kEnded && trainer_.number != 0) {
     LeaveCollectives();
     eroica_trainer_ended(trainer_.number);
   }
   const EroicaTrainer trainer = eroica_trainer();
   if (trainer.thread == 0 || (trainer.number == trainer_.number && account_)) return;
-  // The main thread does not become another one by its first sign.
-  if (trainer.thread != trainer_.thread || ended) {
+  // The main thread does not become another one by its first sign; one with the system id of a
+  // thread that trained before is another one.
+  if (trainer.thread != trainer_.thread || trainer_.number != 0) {
     attribution_.Finish();
     waits_.Finish();
     account_.emplace(trainer.thread);
