@@ -227,7 +227,7 @@ typedef struct {
 EroicaTrainer eroica_trainer(void);
 // Whether it is the calling thread; false where nothing is attached.
 bool eroica_trains(void);
-// Whoever reads the kernel's files of that thread has seen that it is no more.
+// The caller reads the kernel's files of that thread, and has seen that it is no more.
 void eroica_trainer_ended(uint32_t number);
 
 // ---- Steps [hot]

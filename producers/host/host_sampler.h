@@ -24,7 +24,7 @@ namespace eroica {
 struct HostSamplerOptions {
   std::string proc_root = "/proc";
   std::string sys_root = "/sys";
-  int training_thread = 0;  // as gettid() says; 0: whoever trains (eroica_trainer)
+  int training_thread = 0;  // as gettid() says; 0: the one that trains (eroica_trainer)
   uint32_t rank = 0;
   uint32_t world_size = 1;
   std::string host;  // empty: as the system calls itself

@@ -23,8 +23,8 @@ class GilHolder {
 
   // Where the count begins.
   void Count();
-  // "thread NAME in file.py(LINE): func", or "" where it is not known. Counts anew. waiting: the
-  // thread that waits, as gettid() says.
+  // "thread NAME in file.py(LINE): func", or "" where it is not known. Begins a new count.
+  // waiting: the thread that waits, as gettid() says.
   std::string Find(int waiting);
   // What Find last waited for the GIL itself.
   int64_t last_wait_ns() const { return last_wait_ns_; }

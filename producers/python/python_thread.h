@@ -25,7 +25,7 @@ struct PythonThread {
   }
 };
 
-// Hands a thread from whoever has the GIL to a thread that has not, without a lock.
+// Hands a thread from the holder of the GIL to a thread without it; no lock.
 class ThreadBoard {
  public:
   // With the GIL. owner: what the thread is known by to who reads.

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <functional>
+#include <future>
 #include <string>
 #include <thread>
 
@@ -83,6 +84,31 @@ TEST_F(SamplerBoundaryTest, AVisitThatThrowsIsLostAndTheNextOneIsMade) {
   EXPECT_EQ(visit(), 0);
   EXPECT_EQ(sampler.Read().visits, 1U);
   sampler.Stop();
+}
+
+// The made-up CPython is one whose frames are not read from memory, as 3.14.
+TEST_F(SamplerBoundaryTest, AThreadBesideTheMainOneHasNoStacksOfVisitsAndThatIsSaidOnce) {
+  testing::internal::CaptureStderr();
+  StackSampler sampler(python_, {.hz = kHz});
+  const char* why = nullptr;
+  ASSERT_TRUE(sampler.Start(&why)) << why;
+  std::promise<void> trains, end;
+  std::thread trainer([&] {
+    eroica_step(eroica_now_ns());
+    trains.set_value();
+    end.get_future().wait();
+    sampler.OnTrainingCall();
+  });
+  trains.get_future().wait();
+  const uint64_t before = sampler.Read().ticks;
+  EXPECT_TRUE(Eventually([&] { return sampler.Read().ticks > before + 5; }));
+  made_up_python::RunPendingCall();  // asked of the main thread while it stood for the trainer
+  EXPECT_EQ(sampler.Read().samples, 0U);
+  end.set_value();
+  trainer.join();
+  sampler.Stop();
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::StartsWith("eroica: no Python stacks while a thread beside the main one"));
 }
 
 // Throws at producers/python/full_trace.cc: the profile function

@@ -60,8 +60,10 @@ struct StackSamplerOptions {
 };
 
 struct StackSamplerStatistics {
-  uint64_t samples;    // stacks read
-  uint64_t unread;     // ticks at which no stack could be read: it changed too fast
+  uint64_t samples;  // stacks read
+  // ticks at which no stack could be read: it changed too fast, or the thread has not said yet
+  // where its frames lie
+  uint64_t unread;
   uint64_t visits;     // of the training thread
   uint64_t visit_ns;   // that it spent on them
   uint64_t ticks;      // of the sampler's thread
