@@ -44,6 +44,22 @@ thread.start()
 wait_for_training(thread)
 """
 
+# Ray Train: the rank's variables are set late, so that the thread's first step attaches.
+ATTACHED_BY_THE_THREAD = HELP + """
+assert not eroica.enabled()
+def loop():
+    os.environ.update(RANK="0", WORLD_SIZE="1")
+    one_step()
+    train(slept)
+def rest_of_main():
+    time.sleep(0.03)
+thread = threading.Thread(target=loop, name="TrainingThread")
+thread.start()
+thread.join()
+while seconds_of("rest_of_main") < 0.3:
+    rest_of_main()
+"""
+
 EVENT_LOOP = HELP + """
 def main_loop(thread):
     loop = selectors.DefaultSelector()
@@ -186,12 +202,12 @@ thread.join()
 
 
 class TrainingThreadTest(unittest.TestCase):
-    def runs(self, script, only_memory=True, hz="100"):
+    def runs(self, script, only_memory=True, hz="100", **changes):
         """Of each CPython whose frames can be read from memory, or of all of them."""
         for version, python in interpreters.readable().items():
             if only_memory and tuple(map(int, version.split("."))) > (3, 13):
                 continue
-            run = interpreters.run(python, script, EROICA_PYTHON_HZ=hz)
+            run = interpreters.run(python, script, EROICA_PYTHON_HZ=hz, **changes)
             self.assertEqual((run.status, run.err), (0, ""), python)
             self.assertEqual(run.events["misuse"], 0)
             yield run
@@ -224,6 +240,12 @@ class TrainingThreadTest(unittest.TestCase):
 
     def test_the_thread_that_trains_is_seen_beside_a_main_thread_s_event_loop(self):
         self.check_is_followed(EVENT_LOOP, ("select", "main_loop", "<module>"))
+
+    def test_a_thread_that_attaches_is_seen_and_the_main_thread_behind_it(self):
+        for run in self.runs(ATTACHED_BY_THE_THREAD, RANK=None, WORLD_SIZE=None):
+            seconds = self.names_of(run)
+            self.assertGreater(seconds.get("slow_sleep", 0), 0.8, seconds)
+            self.assertGreater(seconds.get("rest_of_main", 0), 0.2, seconds)
 
     def test_the_main_thread_is_seen_where_it_trains(self):
         for run in self.runs(ON_MAIN, only_memory=False):
