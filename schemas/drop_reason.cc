@@ -29,6 +29,7 @@ std::string_view ToString(DropReason reason) {
     case DropReason::kMalformedEvent: return "malformed_event";
     case DropReason::kTruncatedInput: return "truncated_input";
     case DropReason::kConflictingRank: return "conflicting_rank";
+    case DropReason::kUnpairedDuration: return "unpaired_duration";
     case DropReason::kRingFull: return "ring_full";
     case DropReason::kQueueFull: return "queue_full";
     case DropReason::kTooManyFunctions: return "too_many_functions";

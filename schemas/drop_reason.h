@@ -37,6 +37,8 @@ enum class DropReason : uint8_t {
   kMalformedEvent = 44,
   kTruncatedInput = 45,
   kConflictingRank = 46,  // a second file of the same rank
+  // a duration of a Chrome trace that no thread spends (asynchronous), or that lacks an end
+  kUnpairedDuration = 47,
   // Producers.
   kRingFull = 60,
   kQueueFull = 61,

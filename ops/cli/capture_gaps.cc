@@ -38,7 +38,8 @@ bool TransfersFillIt(const JobCoverage& coverage) {
 }
 
 std::string WhatMissingRanksCost(size_t missing, const JobCoverage& coverage) {
-  if (coverage.step_ns <= 0) return "";
+  // Without any wait there is no bound: ranks that exchange data wait, be it for microseconds.
+  if (coverage.step_ns <= 0 || coverage.wait_ns <= 0) return "";
   const bool one = missing == 1;
   const std::string wait =
       fmt::format("{} of each step of {} ({})", DurationText(coverage.wait_ns),
@@ -151,6 +152,46 @@ void AddStandstill(const ImportReport& report, CaptureGaps* gaps) {
   gaps->undecided = true;
 }
 
+// Files that hold events of the job, and that were left out whole.
+void AddUnusedFiles(const ImportReport& report, CaptureGaps* gaps) {
+  const auto is_unused = [](const FileReport& file) {
+    return file.refused && file.counts.events > 0 && !file.warnings.empty();
+  };
+  const auto first = std::ranges::find_if(report.files, is_unused);
+  if (first == report.files.end()) return;
+  const auto count = std::ranges::count_if(report.files, is_unused);
+  Add(true,
+      fmt::format("{}{} not used: {}.", NameAmong(*first, report.files),
+                  count == 1 ? " was" : fmt::format(" and {} more files were", count - 1),
+                  first->warnings.back()),
+      gaps);
+}
+
+// Who is late shows where ranks wait for each other. Kernels that wait and that nobody knows as
+// such count as work.
+void AddUnknownWaits(const ImportReport& report, CaptureGaps* gaps) {
+  constexpr double kMostUnmatched = 0.1;
+  const uint64_t all = report.collectives + report.collectives_unmatched;
+  if (report.ranks.size() < 2) return;
+  if (all == 0) {
+    Add(true,
+        "No collective, send or receive was seen on any rank: who waits for whom cannot be told, "
+        "and kernels that wait for peers count as work, if there are any. Record with "
+        "ProfilerActivity.CUDA, so that the kernels of NCCL are in the traces, or on processors "
+        "with the collectives of torch.distributed.",
+        gaps);
+  } else if (static_cast<double>(report.collectives_unmatched) >
+             kMostUnmatched * static_cast<double>(all)) {
+    Add(true,
+        fmt::format("Of {} of {} collectives it is not known which of other ranks' they meet: who "
+                    "waits for whom in them cannot be told. Traces of newer versions of PyTorch "
+                    "name the group of each; flight-recorder dumps beside the traces "
+                    "(fr_rankN.json) do so, too.",
+                    report.collectives_unmatched, all),
+        gaps);
+  }
+}
+
 }  // namespace
 
 CaptureGaps FindTraceGaps(const ImportReport& report, const JobCoverage& coverage) {
@@ -169,6 +210,8 @@ CaptureGaps FindTraceGaps(const ImportReport& report, const JobCoverage& coverag
     AddStandstill(report, &gaps);
     return gaps;
   }
+  AddUnusedFiles(report, &gaps);
+  AddUnknownWaits(report, &gaps);
   if (report.world_size <= 1) {
     Add(true,
         "The job is one rank, or the traces do not say of how many: it has no peers to be "

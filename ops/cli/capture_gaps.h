@@ -14,8 +14,9 @@ struct CaptureGaps {
   // Each says in full sentences what is missing, what it leaves open, and what to record.
   std::vector<std::string> sentences;
   // Without findings nobody can tell whether the job is healthy: ranks are missing, nobody has a
-  // peer, no step is marked, too few are compared at once, a capture stood still for most of the
-  // time, or all ranks are in collectives for long and nothing was recorded of their connections.
+  // peer, no step is marked, no collective was seen or few are matched across ranks, files were
+  // left out, too few steps are compared at once, a capture stood still for most of the time, or
+  // all ranks are in collectives for long and nothing was recorded of their connections.
   bool undecided = false;
 };
 

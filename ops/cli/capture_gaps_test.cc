@@ -30,7 +30,45 @@ ImportReport Whole() {
   report.world_size = 4;
   report.ranks = {0, 1, 2, 3};
   report.ranks_with_steps = report.ranks_with_stacks = 4;
+  report.collectives = 100;
   return report;
+}
+
+TEST(CaptureGaps, WithoutCollectivesNobodyKnowsWhoWaits) {
+  ImportReport report = Whole();
+  report.collectives = 0;
+  const CaptureGaps none = FindTraceGaps(report, kHealthy);
+  EXPECT_TRUE(none.undecided);
+  EXPECT_THAT(none.sentences, ElementsAre(HasSubstr("No collective, send or receive was seen")));
+  report.collectives = 60;
+  report.collectives_unmatched = 40;
+  const CaptureGaps few = FindTraceGaps(report, kHealthy);
+  EXPECT_TRUE(few.undecided);
+  EXPECT_THAT(few.sentences, ElementsAre(HasSubstr("Of 40 of 100 collectives it is not known")));
+  report.collectives_unmatched = 1;
+  EXPECT_FALSE(FindTraceGaps(report, kHealthy).undecided);
+}
+
+TEST(CaptureGaps, WhatWasNotUsedIsNotSeen) {
+  ImportReport report = Whole();
+  report.files.resize(2);
+  report.files[1] = {.path = "b.json", .refused = true, .warnings = {"a second trace of rank 1"}};
+  EXPECT_FALSE(FindTraceGaps(report, kHealthy).undecided) << "no trace, such as a configuration";
+  report.files[1].counts.events = 7;
+  const CaptureGaps gaps = FindTraceGaps(report, kHealthy);
+  EXPECT_TRUE(gaps.undecided);
+  EXPECT_THAT(gaps.sentences, ElementsAre("b.json was not used: a second trace of rank 1."));
+}
+
+// "Waits for 0 us (0.0 %), that is the most": of ranks whose waits nobody knows.
+TEST(CaptureGaps, ThereIsNoBoundWhereNoWaitIsKnown) {
+  ImportReport report = Whole();
+  report.ranks = {0, 1};
+  JobCoverage coverage = kHealthy;
+  coverage.wait_ns = 0;
+  const CaptureGaps gaps = FindTraceGaps(report, coverage);
+  EXPECT_TRUE(gaps.undecided);
+  EXPECT_THAT(gaps.sentences, Not(Contains(HasSubstr("the most by which"))));
 }
 
 TEST(CaptureGaps, AWholeCaptureHasNone) {

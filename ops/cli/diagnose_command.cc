@@ -66,6 +66,11 @@ absl::StatusOr<int> RunDiagnose(const DiagnoseFlags& flags) {
                      [&flags](const ImportReport& report) {
                        if (flags.json) std::cout << ImportedJsonLine(report) << std::flush;
                      });
+  if (absl::IsFailedPrecondition(diagnosis.status())) {
+    const std::string why(diagnosis.status().message());
+    std::cout << (flags.json ? CannotTellJsonLine(why) : CannotTellText(why)) << std::flush;
+    return kExitCannotTell;
+  }
   if (!diagnosis.ok()) return diagnosis.status();
   std::cout << (flags.json ? FoundJsonLines(*diagnosis) : DiagnosisText(*diagnosis)) << std::flush;
   if (page != nullptr) {

@@ -52,6 +52,12 @@ absl::StatusOr<std::vector<Finding>> FindingsIn(Log& log) {
   return findings;
 }
 
+std::string LeftOpenJsonLine(bool undecided, const std::vector<std::string>& sentences) {
+  return fmt::format("{{\"cannot_tell\":{},\"left_open\":{}}}\n", undecided,
+                     PrintableJson(nlohmann::json(sentences).dump(
+                         -1, ' ', false, nlohmann::json::error_handler_t::replace)));
+}
+
 std::string GapsText(const CaptureGaps& gaps) {
   constexpr size_t kIndent = 2;
   std::string text = gaps.sentences.empty() ? "" : "\nLeft open by what was recorded:\n";
@@ -93,10 +99,13 @@ std::string ImportedJsonLine(const ImportReport& report) {
 std::string FoundJsonLines(const Diagnosis& diagnosis) {
   std::string lines;
   for (const Finding& finding : diagnosis.findings) lines += ToJson(finding) + "\n";
-  return lines + fmt::format("{{\"cannot_tell\":{},\"left_open\":{}}}\n", diagnosis.undecided(),
-                             PrintableJson(nlohmann::json(diagnosis.gaps.sentences)
-                                               .dump(-1, ' ', false,
-                                                     nlohmann::json::error_handler_t::replace)));
+  return lines + LeftOpenJsonLine(diagnosis.undecided(), diagnosis.gaps.sentences);
+}
+
+std::string CannotTellJsonLine(const std::string& why) { return LeftOpenJsonLine(true, {why}); }
+
+std::string CannotTellText(const std::string& why) {
+  return WrappedLines(fmt::format("Cannot tell: {}\n", why), OutputWidth(), 2);
 }
 
 std::string DiagnosisText(const Diagnosis& diagnosis) {

@@ -25,6 +25,7 @@ struct Diagnosis {
   bool undecided() const { return findings.empty() && gaps.undecided; }
 };
 
+// Fails with failed precondition where the files are traces of which nothing can be said.
 // log: empty, with its topics. board: nullptr where nobody looks. imported: called before the
 // stages begin.
 absl::StatusOr<Diagnosis> DiagnoseTraces(const TraceFlags& traces, Log& log,
@@ -34,8 +35,11 @@ absl::StatusOr<Diagnosis> DiagnoseTraces(const TraceFlags& traces, Log& log,
 // A line what was imported, one a finding, one what is left open: each is an object.
 std::string ImportedJsonLine(const ImportReport& report);
 std::string FoundJsonLines(const Diagnosis& diagnosis);
+// Of traces of which nothing can be said.
+std::string CannotTellJsonLine(const std::string& why);
 
 // For the terminal.
 std::string DiagnosisText(const Diagnosis& diagnosis);
+std::string CannotTellText(const std::string& why);
 
 }  // namespace eroica

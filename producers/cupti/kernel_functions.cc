@@ -4,7 +4,7 @@
 
 #include "producers/core/producer_core.h"
 #include "producers/cupti/activity_names.h"
-#include "producers/import/function_classifier.h"
+#include "producers/import/collective_kernels.h"
 
 namespace eroica {
 
@@ -25,15 +25,15 @@ KernelFunction KernelFunctions::Add(const char* symbol, Recent& recent) {
   // Demangling what finds no room anyway would cost microseconds a record.
   if (full && rest_known_[0] && std::strstr(symbol, "ccl") == nullptr) return rest_[0];
   const std::string name = KernelName(symbol);
-  const bool collective = IsCollectiveKernel(name);
-  if (full && rest_known_[collective]) return rest_[collective];
+  const bool waits = CollectiveKernel(name).has_value();
+  if (full && rest_known_[waits]) return rest_[waits];
   const KernelFunction added = {
-      eroica_function(name.c_str(), collective ? EROICA_COLLECTIVE : EROICA_GPU_COMPUTE,
+      eroica_function(name.c_str(), waits ? EROICA_COLLECTIVE : EROICA_GPU_COMPUTE,
                       EROICA_WAIT_NONE, EROICA_NO_PARENT),
-      collective};
+      IsNcclKernel(name)};
   if (full) {
-    rest_[collective] = added;
-    rest_known_[collective] = true;
+    rest_[waits] = added;
+    rest_known_[waits] = true;
     return added;
   }
   recent = {symbol, &*known_.emplace(symbol, added).first};

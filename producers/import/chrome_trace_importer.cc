@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "producers/import/json_members.h"
-#include "producers/python/python_frame.h"
 
 namespace eroica {
 namespace {
@@ -27,6 +26,12 @@ uint64_t ParseUnsigned(std::string_view text) {
   uint64_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
+}
+
+// Phases of the Trace Event Format that say how long something took and that no thread spends:
+// asynchronous events, old (S, T, p, F) and new (b, n, e).
+bool IsDurationPhase(char phase) {
+  return std::string_view("STpFbne").find(phase) != std::string_view::npos;
 }
 
 // The frame that every Python thread but the main one starts with.
@@ -52,6 +57,7 @@ absl::Status ChromeTraceImporter::Import(ByteSource& source,
     if (absl::Status status = ImportEvent(splitter.value()); !status.ok()) return status;
     if (counts.events % kProgressEvents == 0) progress(source.file_bytes_read());
   }
+  if (absl::Status status = EndOpenIntervals(); !status.ok()) return status;
   counts.file_bytes = source.file_bytes_read();
   counts.content_bytes = splitter.bytes();
   if (splitter.ended_inside_event()) {
@@ -71,6 +77,7 @@ absl::Status ChromeTraceImporter::Import(ByteSource& source,
   }
   CloseAnnotations();
   RefuseSeveralRanks();
+  RefuseWhatIsOfNoUse();
   ChooseTrainingThread();
   pauses_.AppendTo(&trace_);
   trace_.events = counts.imported;
@@ -125,16 +132,54 @@ absl::Status ChromeTraceImporter::ImportEvent(std::string_view text) {
     Skip(DropReason::kMalformedEvent);
     return absl::OkStatus();
   }
-  if (event.phase != 'X') {
-    if (event.phase == 'M') ReadThreadName(event);
-    Skip(DropReason::kUnknownPhase);
-    return absl::OkStatus();
+  weight_ = 1;
+  switch (event.phase) {
+    case 'X': return ImportInterval(event);
+    case 'B':
+      if (!pairs_.Begin(event)) Skip(DropReason::kUnpairedDuration);
+      return absl::OkStatus();
+    case 'E': return EndInterval(event);
+    case 'M':
+      ReadThreadName(event);
+      processes_.Read(event);
+      Skip(DropReason::kUnknownPhase);
+      return absl::OkStatus();
+    default:
+      Skip(IsDurationPhase(event.phase) ? DropReason::kUnpairedDuration
+                                        : DropReason::kUnknownPhase);
+      return absl::OkStatus();
   }
-  return ImportInterval(event);
+}
+
+absl::Status ChromeTraceImporter::EndInterval(const ChromeEvent& event) {
+  absl::Status status;
+  weight_ = 2;
+  const bool paired =
+      pairs_.End(event, [&](const ChromeEvent& interval) { status = ImportInterval(interval); });
+  weight_ = 1;
+  if (!paired) Skip(DropReason::kUnpairedDuration);
+  return status;
+}
+
+// What the file does not end lasts to its end, as viewers of traces show it.
+absl::Status ChromeTraceImporter::EndOpenIntervals() {
+  absl::Status status;
+  uint64_t open = 0;
+  pairs_.EndAll(last_end_ns_, [&](const ChromeEvent& interval) {
+    ++open;
+    if (status.ok()) status = ImportInterval(interval);
+  });
+  if (open > 0) {
+    report_.warnings.push_back(
+        fmt::format("{} events begin in it (phase B) and do not end: they count as lasting to its "
+                    "last event",
+                    open));
+  }
+  return status;
 }
 
 absl::Status ChromeTraceImporter::ImportInterval(const ChromeEvent& event) {
-  const TraceCategory category = CategoryOf(event.category);
+  const TraceCategory category = CategoryOf(event);
   if (category == TraceCategory::kUnwanted ||
       (category == TraceCategory::kPython && !python_stacks_)) {
     Skip(DropReason::kUnwantedCategory);
@@ -149,6 +194,7 @@ absl::Status ChromeTraceImporter::ImportInterval(const ChromeEvent& event) {
   } else {
     const bool device = category == TraceCategory::kKernel || category == TraceCategory::kGpuMemory;
     const uint8_t lane = LaneOf(event, device);
+    last_end_ns_ = std::max(last_end_ns_, event.start_ns + event.duration_ns);
     return AddInterval(event, Lookup(category, event.name), lane);
   }
   return absl::OkStatus();
@@ -159,7 +205,7 @@ absl::Status ChromeTraceImporter::Store(const ChromeEvent& event, IntervalRecord
   record.duration_ns = event.duration_ns;
   if (event.start_ns % 1000 != 0 || event.duration_ns % 1000 != 0)
     trace_.whole_microseconds = false;
-  ++report_.counts.imported;
+  CountImported();
   return trace_.intervals.Add(record);
 }
 
@@ -186,6 +232,7 @@ absl::Status ChromeTraceImporter::AddInterval(const ChromeEvent& event, const Na
       break;
     case Use::kCollectiveKernel:
       trace_.has_device_events = true;
+      lanes_[lane].hccl |= event.name.starts_with("hcom_");
       record.kind = IntervalKind::kCollective;
       record.a = calls_.AddKernel(span, named.operation, ParseCollectiveArgs(event.args));
       break;
@@ -216,11 +263,16 @@ absl::Status ChromeTraceImporter::AddAnnotation(const ChromeEvent& event, const 
   const CollectiveCalls::Span span{event.start_ns, event.start_ns + event.duration_ns, lane};
   switch (named.use) {
     case Use::kStep:
+      ++lanes_[lane].steps;
+      // Older versions mark a step in two categories.
+      if (!steps_.insert(named.step).second) {
+        Skip(DropReason::kUnwantedCategory);
+        return absl::OkStatus();
+      }
       trace_.marks.push_back({span.start_ns, MarkKind::kStepBegin, named.step});
       trace_.marks.push_back({span.end_ns, MarkKind::kStepEnd, named.step});
-      ++lanes_[lane].steps;
       if (span.start_ns % 1000 != 0 || span.end_ns % 1000 != 0) trace_.whole_microseconds = false;
-      ++report_.counts.imported;
+      CountImported();
       return absl::OkStatus();
     case Use::kExecution: {
       IntervalRecord record{
@@ -236,7 +288,7 @@ absl::Status ChromeTraceImporter::AddAnnotation(const ChromeEvent& event, const 
   }
   if (named.optimizer) trace_.marks.push_back({span.start_ns, MarkKind::kOptimizerStep, 0});
   if (named.dataloader) trace_.marks.push_back({span.start_ns, MarkKind::kDataloaderNext, 0});
-  if (!named.optimizer && !named.dataloader) ++annotations_;
+  if (!named.optimizer && !named.dataloader) annotations_ += weight_;
   return Store(event,
                {.function = named.function, .kind = IntervalKind::kAnnotation, .lane = lane});
 }
@@ -259,16 +311,16 @@ void ChromeTraceImporter::ReadDevice(std::string_view args) {
   });
 }
 
-TraceCategory ChromeTraceImporter::CategoryOf(std::string_view raw) {
-  if (raw != last_category_) {
-    last_category_.assign(raw);
-    last_category_value_ = ParseCategory(raw);
+TraceCategory ChromeTraceImporter::CategoryOf(const ChromeEvent& event) {
+  if (event.category != last_category_) {
+    last_category_.assign(event.category);
+    last_category_value_ = ParseCategory(event.category);
   }
+  if (last_category_value_ == TraceCategory::kUnknown) return processes_.CategoryOf(event);
   return last_category_value_;
 }
 
-const ChromeTraceImporter::NamedEvent& ChromeTraceImporter::Lookup(TraceCategory category,
-                                                                   std::string_view raw_name) {
+const NamedEvent& ChromeTraceImporter::Lookup(TraceCategory category, std::string_view raw_name) {
   lookup_key_.assign(1, static_cast<char>('0' + static_cast<int>(category)));
   lookup_key_.append(raw_name);
   const auto found = names_.find(lookup_key_);
@@ -280,69 +332,9 @@ const ChromeTraceImporter::NamedEvent& ChromeTraceImporter::Lookup(TraceCategory
     name_bytes_ = 0;
   }
   name_bytes_ += lookup_key_.size() + 96;
-  return names_.emplace(lookup_key_, Classify(category, DecodeJsonString(raw_name))).first->second;
-}
-
-uint32_t ChromeTraceImporter::InternFunction(const std::string& name, FunctionClass function_class,
-                                             WaitKind wait) {
-  return functions_.Intern(TraceFunctions::kNone, functions_.InternName(name), function_class,
-                           wait);
-}
-
-ChromeTraceImporter::NamedEvent ChromeTraceImporter::Classify(TraceCategory category,
-                                                              const std::string& name) {
-  using Use = NamedEvent::Use;
-  NamedEvent named;
-  switch (category) {
-    case TraceCategory::kKernel: {
-      const bool collective = IsCollectiveKernel(name);
-      named.use = collective ? Use::kCollectiveKernel : Use::kKernel;
-      if (collective) named.operation = OperationOfKernel(name);
-      named.function =
-          InternFunction(name, collective ? FunctionClass::kCollective : FunctionClass::kGpuCompute,
-                         WaitKind::kNone);
-      return named;
-    }
-    case TraceCategory::kGpuMemory:
-      named.use = Use::kKernel;
-      named.function = InternFunction(name, FunctionClass::kMemoryOp, WaitKind::kNone);
-      return named;
-    case TraceCategory::kRuntime:
-      named.use = name.find("Launch") != std::string::npos ? Use::kLaunch : Use::kFunction;
-      named.function = InternFunction(name, FunctionClass::kCpuOp, WaitOfRuntimeCall(name));
-      return named;
-    case TraceCategory::kPython:
-      named.use = Use::kPython;
-      named.function = functions_.InternName(StripAddress(name));
-      named.pause = PauseOfFunction(StripLine(name));
-      return named;
-    case TraceCategory::kAnnotation: break;
-    default:
-      named.operation =
-          name.starts_with("c10d::") ? OperationOfName(name) : CollectiveOperation::kUnknown;
-      named.use = named.operation != CollectiveOperation::kUnknown ? Use::kEnqueue
-                  : name == "record_param_comms"                   ? Use::kRecord
-                                                                   : Use::kFunction;
-      named.function = InternFunction(name, FunctionClass::kCpuOp, WaitOfOperator(name));
-      return named;
-  }
-  named.step = StepOfAnnotation(name);
-  named.operation = OperationOfName(name);
-  if (named.step >= 0) {
-    named.use = Use::kStep;
-  } else if (name.starts_with("gloo:") || name.starts_with("mpi:")) {
-    named.use = Use::kExecution;
-    named.function = InternFunction(name, FunctionClass::kCollective, WaitKind::kNone);
-  } else if (name.starts_with("nccl:") || name.starts_with("rccl:")) {
-    named.use = Use::kEnqueueAnnotation;
-    if (IsPointToPoint(named.operation)) named.peer = PeerOfAnnotation(name);
-  } else {
-    named.use = Use::kFrame;
-    named.optimizer = name.starts_with("Optimizer.step#");
-    named.dataloader = name.starts_with("enumerate(DataLoader)#") && name.ends_with("__next__");
-    named.function = functions_.InternName(name);
-  }
-  return named;
+  return names_
+      .emplace(lookup_key_, NamedEvent::Of(category, DecodeJsonString(raw_name), functions_))
+      .first->second;
 }
 
 uint8_t ChromeTraceImporter::LaneOf(const ChromeEvent& event, bool device) {
@@ -351,24 +343,42 @@ uint8_t ChromeTraceImporter::LaneOf(const ChromeEvent& event, bool device) {
   lane_key_.append(event.tid);
   if (lane_key_ != last_lane_key_ || lanes_.empty()) {
     const auto found = lane_index_.find(lane_key_);
-    if (found != lane_index_.end()) {
-      last_lane_ = found->second;
-    } else if (lanes_.size() + 1 < kMaxLanes) {
-      last_lane_ = static_cast<uint8_t>(lanes_.size());
-      lane_index_.emplace(lane_key_, last_lane_);
-      lanes_.push_back({.name = lane_key_,
-                        .device = device,
-                        .is_process = event.pid == event.tid,
-                        .pid = std::string(event.pid)});
-      if (!device && trace_.pid == 0) trace_.pid = static_cast<uint32_t>(ParseUnsigned(event.pid));
-    } else {
-      last_lane_ = kMaxLanes - 1;
-      if (lanes_.size() < kMaxLanes) lanes_.push_back({.name = "other"});
-    }
+    last_lane_ = found != lane_index_.end() ? found->second : AddLane(event, device);
     last_lane_key_ = lane_key_;
   }
   ++lanes_[last_lane_].events;
   return last_lane_;
+}
+
+// CANN's calls lie in a process of their own, on the threads of the host's: there a thread is its
+// number.
+uint8_t ChromeTraceImporter::AddLane(const ChromeEvent& event, bool device) {
+  const bool of_cann = IsCannCall(event.name);
+  const auto known = device ? thread_lanes_.end() : thread_lanes_.find(std::string(event.tid));
+  if (known != thread_lanes_.end() && (of_cann || lanes_[known->second].pid.empty())) {
+    LaneState& lane = lanes_[known->second];
+    if (!of_cann) {
+      lane.name = lane_key_;
+      lane.pid = std::string(event.pid);
+      lane.is_process = event.pid == event.tid;
+    }
+    lane_index_.emplace(lane_key_, known->second);
+    return known->second;
+  }
+  if (lanes_.size() + 1 >= kMaxLanes) {
+    if (lanes_.size() < kMaxLanes) lanes_.push_back({.name = "other"});
+    return kMaxLanes - 1;
+  }
+  const auto lane = static_cast<uint8_t>(lanes_.size());
+  lane_index_.emplace(lane_key_, lane);
+  if (!device) thread_lanes_.try_emplace(std::string(event.tid), lane);
+  lanes_.push_back({.name = lane_key_,
+                    .device = device,
+                    .is_process = !of_cann && event.pid == event.tid,
+                    .pid = of_cann ? std::string() : std::string(event.pid)});
+  if (!device && !of_cann && trace_.pid == 0)
+    trace_.pid = static_cast<uint32_t>(ParseUnsigned(event.pid));
+  return lane;
 }
 
 // The thread that ran the steps; without steps the one whose Python code did not start as a thread;
@@ -383,6 +393,7 @@ void ChromeTraceImporter::ChooseTrainingThread() {
   for (const LaneState& lane : lanes_) {
     if (!lane.device && (best == nullptr || rank_of(lane) > rank_of(*best))) best = &lane;
   }
+  trace_.several_unnamed_groups = std::ranges::count(lanes_, true, &LaneState::hccl) > 1;
   trace_.lanes.clear();
   for (const LaneState& lane : lanes_) {
     const auto name = thread_names_.find(lane.name);
@@ -399,7 +410,8 @@ void ChromeTraceImporter::RefuseSeveralRanks() {
   std::set<std::string> processes;
   for (const LaneState& lane : lanes_) {
     const bool runs_steps = lane.steps > 0 && lane.events > lane.steps;
-    if (!lane.device && (runs_steps || lane.enqueues)) processes.insert(lane.pid);
+    if (!lane.device && !lane.pid.empty() && (runs_steps || lane.enqueues))
+      processes.insert(lane.pid);
   }
   if (processes.size() < 2) return;
   constexpr ptrdiff_t kNamed = 8;
@@ -413,6 +425,29 @@ void ChromeTraceImporter::RefuseSeveralRanks() {
       "into one file that no longer says which kernel is of which rank; give the files from before "
       "the merge, one a rank (rank0.json, rank1.json)",
       processes.size(), fmt::join(named, ", "), processes.size() > kNamed ? ", ..." : ""));
+}
+
+// Why nothing of it says anything, and what would.
+void ChromeTraceImporter::RefuseWhatIsOfNoUse() {
+  if (report_.refused) return;
+  if (processes_.of_xla()) {
+    report_.refused = true;
+    report_.counts.skipped.Add(DropReason::kUnwantedCategory,
+                               std::exchange(report_.counts.imported, 0));
+    report_.warnings.push_back(
+        "it is a trace of XLA's profiler (JAX, TensorFlow), which is not read yet: run the job "
+        "under `eroica run` and call eroica.step() after each training step and "
+        "eroica.collective() around the calls that wait for other processes, or give the traces "
+        "of torch.profiler");
+    return;
+  }
+  if (report_.counts.imported > 0) return;
+  report_.refused = true;
+  report_.warnings.push_back(fmt::format(
+      "none of its {} events is an interval of a host's thread or of a device (phases X, or B and "
+      "E): record with torch.profiler's ProfilerActivity.CPU and ProfilerActivity.CUDA and write "
+      "it with export_chrome_trace()",
+      report_.counts.events));
 }
 
 // Only now is it known whether Python frames tell the same as the annotations.

@@ -6,18 +6,22 @@
 //                                            nccl kernels: collective)
 //   cpu_op, cuda_runtime and the like        intervals on host threads (cpu_op)
 //   python_function                          intervals with their call stack (python)
-//   user_annotation  ProfilerStep#N          marks of the step's begin and end
-//                    Optimizer.step#...      a mark; likewise enumerate(DataLoader)#...__next__
+//   ProfilerStep#N in any category of the host   marks of the step's begin and end
+//   user_annotation  Optimizer.step#...      a mark; likewise enumerate(DataLoader)#...__next__
 //                    gloo:...                the execution of a collective (collective)
 //                    nccl:...                only enqueues a kernel: operation and size go to the
 //                                            kernel, the event is skipped
 //                    others                  frames (python) where the trace has no Python frames,
 //                                            else skipped, as the frames say the same
-//   phases other than X, spans of the profiler itself   skipped
+//   no category, or one that we do not know  what the event's process and its args say
+//                                            (process_kinds.h)
+//   phases B and E                           one interval a pair (duration_pairs.h)
+//   phases other than X, B and E, spans of the profiler itself   skipped
 // Events of zero duration are imported: in traces of whole microseconds they are short, not absent.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 #include <absl/status/status.h>
 
 #include <cstdint>
@@ -28,11 +32,13 @@
 
 #include "producers/import/chrome_event.h"
 #include "producers/import/collective_calls.h"
-#include "producers/import/function_classifier.h"
+#include "producers/import/duration_pairs.h"
 #include "producers/import/function_table.h"
 #include "producers/import/import_report.h"
 #include "producers/import/json_event_splitter.h"
+#include "producers/import/named_event.h"
 #include "producers/import/pause_marks.h"
+#include "producers/import/process_kinds.h"
 #include "producers/import/rank_trace.h"
 
 namespace eroica {
@@ -53,30 +59,6 @@ class ChromeTraceImporter {
   void Finish(FlightRecorderDump dump);
 
  private:
-  // What is known of a name in a category, so that it is looked at once and not once an event.
-  struct NamedEvent {
-    enum class Use : uint8_t {
-      kFunction,
-      kEnqueue,
-      kRecord,
-      kLaunch,
-      kKernel,
-      kCollectiveKernel,
-      kPython,
-      kFrame,
-      kStep,
-      kExecution,
-      kEnqueueAnnotation
-    };
-    Use use = Use::kFunction;
-    CollectiveOperation operation = CollectiveOperation::kUnknown;
-    bool optimizer = false;
-    bool dataloader = false;
-    uint32_t function = 0;  // row of the table, or the name's index for frames
-    int64_t step = -1;
-    Pause pause = Pause::kNone;
-    int32_t peer = -1;  // within the group: of the annotation of a send or receive
-  };
   struct LaneState {
     std::string name;
     bool device = false;
@@ -85,13 +67,16 @@ class ChromeTraceImporter {
     uint64_t steps = 0;  // of these; if all, it is no thread but a track that shows the steps
     uint64_t frames = 0;
     bool background = false;  // the first frame is that of a thread's start
-    std::string pid;
-    bool enqueues = false;  // collectives, or kernels on a device
+    std::string pid;          // empty as long as only calls of CANN name the thread
+    bool hccl = false;        // it shows collectives of one group of HCCL's
+    bool enqueues = false;    // collectives, or kernels on a device
   };
 
   void ReadMetadata(std::string_view key, std::string_view value);
   void ReadDistributedInfo(std::string_view value);
   absl::Status ImportEvent(std::string_view text);
+  absl::Status EndInterval(const ChromeEvent& event);
+  absl::Status EndOpenIntervals();
   absl::Status ImportInterval(const ChromeEvent& event);
   absl::Status AddInterval(const ChromeEvent& event, const NamedEvent& named, uint8_t lane);
   absl::Status AddFrame(const ChromeEvent& event, const NamedEvent& named, uint8_t lane);
@@ -100,27 +85,36 @@ class ChromeTraceImporter {
   void ReadThreadName(const ChromeEvent& event);
   void ReadDevice(std::string_view args);
   const NamedEvent& Lookup(TraceCategory category, std::string_view raw_name);
-  NamedEvent Classify(TraceCategory category, const std::string& name);
-  uint32_t InternFunction(const std::string& name, FunctionClass function_class, WaitKind wait);
   uint8_t LaneOf(const ChromeEvent& event, bool device);
-  TraceCategory CategoryOf(std::string_view raw);
+  uint8_t AddLane(const ChromeEvent& event, bool device);
+  TraceCategory CategoryOf(const ChromeEvent& event);
   void CloseAnnotations();
   void RefuseSeveralRanks();
   void ChooseTrainingThread();
-  void Skip(DropReason reason) { report_.counts.skipped.Add(reason); }
+  void RefuseWhatIsOfNoUse();
+  void CountImported() { report_.counts.imported += weight_; }
+  void Skip(DropReason reason) { report_.counts.skipped.Add(reason, weight_); }
 
   TraceFunctions& functions_;
   RankTrace& trace_;
   FileReport& report_;
   const bool python_stacks_;
+  ProcessKinds processes_;
+  DurationPairs pairs_;
+  // objects of the file that the event at hand consists of: two of a pair
+  uint64_t weight_ = 1;
+  int64_t last_end_ns_ = 0;  // of the intervals so far
   CollectiveCalls calls_;
   PauseMarks pauses_;
   absl::flat_hash_map<std::string, NamedEvent, HashStringView, std::equal_to<>> names_;
   size_t name_bytes_ = 0;
   std::string lookup_key_;
   std::string last_category_;
-  TraceCategory last_category_value_ = TraceCategory::kCpuOp;
+  TraceCategory last_category_value_ = TraceCategory::kUnknown;
   absl::flat_hash_map<std::string, uint8_t, HashStringView, std::equal_to<>> lane_index_;
+  absl::flat_hash_map<std::string, uint8_t, HashStringView, std::equal_to<>>
+      thread_lanes_;  // by tid
+  absl::flat_hash_set<int64_t> steps_;
   std::vector<LaneState> lanes_;
   std::string lane_key_;
   std::string last_lane_key_;

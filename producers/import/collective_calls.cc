@@ -108,9 +108,9 @@ void AssignStated(std::string_view key, std::string_view value, RawCollectiveArg
     raw->group_ranks = value;
   } else if (key == "Group size") {
     args->group.size = SizeOrUnknown(ParseInteger(value, 0));
-  } else if (key == "In msg nelems") {
+  } else if (key == "In msg nelems" || key == "count") {
     raw->in_elements = ParseInteger(value, -1);
-  } else if (key == "dtype") {
+  } else if (key == "dtype" || key == "data_type") {  // HCCL's kernels say count and data_type
     raw->dtype = Unquoted(value);
   } else if (key == "Seq" || key == "Collective Seq" || key == "Seq num") {
     args->sequence = ParseInteger(value, -1);
@@ -231,7 +231,9 @@ void CollectiveCalls::Finish(FlightRecorderDump dump, RankTrace* trace) {
       call.stated_sequence = args.sequence;
       call.peer = args.peer;
     } else {
-      call.bytes = std::accumulate(args.input_bytes.begin(), args.input_bytes.end(), uint64_t{0});
+      call.bytes = args.bytes > 0 ? args.bytes
+                                  : std::accumulate(args.input_bytes.begin(),
+                                                    args.input_bytes.end(), uint64_t{0});
     }
     trace->collectives.push_back(call);
   }

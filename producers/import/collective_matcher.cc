@@ -192,6 +192,12 @@ class Matcher {
                       traces_.size(), world_.size()));
       return;
     }
+    if (std::ranges::any_of(traces_, &RankTrace::several_unnamed_groups)) {
+      Warn(
+          "the traces show several process groups and do not say which ranks are in each: "
+          "collectives that name no group are not matched");
+      return;
+    }
     if (const ProcessGroup* smaller = SmallerGroup(); smaller != nullptr) {
       Warn(
           fmt::format("the traces do not say which process group their collectives belong to, and "

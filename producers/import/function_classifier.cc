@@ -55,38 +55,27 @@ CollectiveOperation OperationOfWord(std::string_view word) {
 }  // namespace
 
 TraceCategory ParseCategory(std::string_view category) {
-  static constexpr std::array<std::string_view, 8> kRuntime = {
-      "cuda_runtime", "cuda_driver",         "runtime",      "hip_runtime",
-      "xpu_runtime",  "privateuse1_runtime", "mtia_runtime", "driver"};
-  static constexpr std::array<std::string_view, 7> kUnwanted = {
-      "Trace", "gpu_user_annotation", "overhead", "fwdbwd", "ac2g", "async_cpu_to_gpu", "profiler"};
+  // Kineto's ActivityType.cpp, and what older versions and other vendors' plugins call the same.
+  static constexpr std::array<std::string_view, 11> kRuntime = {
+      "cuda_runtime",       "cuda_driver",  "runtime",     "hip_runtime",
+      "xpu_runtime",        "xpu_driver",   "driver",      "privateuse1_runtime",
+      "privateuse1_driver", "mtia_runtime", "glow_runtime"};
+  static constexpr std::array<std::string_view, 5> kKernel = {"kernel", "Kernel", "hpu_op",
+                                                              "mtia_ccp_events", "collective_comm"};
+  // cuda_sync says on the device's time line what the host's call says on its thread.
+  static constexpr std::array<std::string_view, 9> kUnwanted = {
+      "Trace",     "gpu_user_annotation", "overhead", "fwdbwd", "ac2g", "async_cpu_to_gpu",
+      "cuda_sync", "cuda_profiler_range", "profiler"};
   if (category == "cpu_op" || category == "Operator") return TraceCategory::kCpuOp;
   if (category == "python_function") return TraceCategory::kPython;
-  if (category == "kernel" || category == "Kernel") return TraceCategory::kKernel;
+  if (AnyOf(category, kKernel)) return TraceCategory::kKernel;
   if (category == "gpu_memcpy" || category == "gpu_memset" || category == "Memcpy" ||
       category == "Memset")
     return TraceCategory::kGpuMemory;
   if (category == "user_annotation") return TraceCategory::kAnnotation;
   if (AnyOf(category, kRuntime)) return TraceCategory::kRuntime;
   if (AnyOf(category, kUnwanted)) return TraceCategory::kUnwanted;
-  return TraceCategory::kCpuOp;
-}
-
-bool IsCollectiveKernel(std::string_view name) {
-  for (const std::string_view prefix : {"nccl", "rccl", "msccl"}) {
-    if (name.starts_with(prefix) &&
-        (Contains(name, "Kernel") || Contains(name, "Symk") || Contains(name, "kernel")))
-      return true;
-  }
-  return false;
-}
-
-CollectiveOperation OperationOfKernel(std::string_view name) {
-  for (const std::string_view word :
-       {"AllReduce", "AllGather", "ReduceScatter", "Broadcast", "AllToAll", "Reduce"}) {
-    if (Contains(name, word)) return OperationOfName(word);
-  }
-  return CollectiveOperation::kUnknown;
+  return TraceCategory::kUnknown;
 }
 
 CollectiveOperation OperationOfName(std::string_view name) {
@@ -95,12 +84,12 @@ CollectiveOperation OperationOfName(std::string_view name) {
   return OperationOfWord(Squeeze(name));
 }
 
+// cudaStreamSynchronize and its kin (cuCtxSynchronize, hipEventSynchronize_spt,
+// zeEventHostSynchronize, AscendCL@aclrtSynchronizeStreamWithTimeout, cnrtQueueSync), and Unified
+// Runtime's urQueueFinish, urEventWait.
 WaitKind WaitOfRuntimeCall(std::string_view name) {
-  static constexpr std::array<std::string_view, 9> kSynchronize = {
-      "cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize",
-      "hipStreamSynchronize",  "hipDeviceSynchronize",  "hipEventSynchronize",
-      "cuStreamSynchronize",   "cuCtxSynchronize",      "cuEventSynchronize"};
-  return AnyOf(name, kSynchronize) ? WaitKind::kPeer : WaitKind::kNone;
+  const bool waits = Contains(name, "Sync") || name == "urQueueFinish" || name == "urEventWait";
+  return waits ? WaitKind::kPeer : WaitKind::kNone;
 }
 
 WaitKind WaitOfOperator(std::string_view name) {
@@ -152,15 +141,15 @@ int64_t StepOfAnnotation(std::string_view name) {
 
 uint64_t BytesOfType(std::string_view type) {
   const std::string word = Squeeze(type);
-  for (const std::string_view wide :
-       {"double", "long", "longint", "int64", "complexfloat", "c10complexfloat", "unsignedlong"}) {
+  for (const std::string_view wide : {"double", "long", "longint", "int64", "uint64", "fp64",
+                                      "complexfloat", "c10complexfloat", "unsignedlong"}) {
     if (word == wide) return 8;
   }
-  for (const std::string_view four : {"float", "int", "int32", "unsignedint", "uint32"}) {
+  for (const std::string_view four : {"float", "int", "int32", "unsignedint", "uint32", "fp32"}) {
     if (word == four) return 4;
   }
-  for (const std::string_view two :
-       {"half", "c10half", "bfloat16", "c10bfloat16", "short", "int16", "shortint"}) {
+  for (const std::string_view two : {"half", "c10half", "bfloat16", "c10bfloat16", "short", "int16",
+                                     "shortint", "fp16", "bf16", "bfp16"}) {
     if (word == two) return 2;
   }
   for (const std::string_view one :

@@ -20,15 +20,10 @@ enum class TraceCategory : uint8_t {
   kPython,
   kAnnotation,  // user_annotation
   kUnwanted,    // spans of the profiler itself, copies of annotations on the device's time line
+  kUnknown,     // none, or one that the event's process must explain (process_kinds.h)
 };
 TraceCategory ParseCategory(std::string_view category);
 
-// nccl and rccl kernels of all versions: ncclKernel_AllReduce_..., ncclDevKernel_SendRecv(...),
-// ncclSymk...
-bool IsCollectiveKernel(std::string_view name);
-// From a kernel's name alone; kUnknown for SendRecv kernels, which carry all-to-all, gather and
-// scatter as well as point to point.
-CollectiveOperation OperationOfKernel(std::string_view name);
 // "nccl:all_reduce", "gloo:recv", "nccl:_all_gather_base", "c10d::allreduce_",
 // "_reduce_scatter_base_", "allreduce"; kUnknown where it is none.
 CollectiveOperation OperationOfName(std::string_view name);

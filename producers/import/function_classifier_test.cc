@@ -18,26 +18,16 @@ TEST(FunctionClassifier, OperationsByAllTheirNames) {
   EXPECT_EQ(OperationOfName("aten::add"), CollectiveOperation::kUnknown);
 }
 
-TEST(FunctionClassifier, CollectiveKernels) {
-  for (const char* name :
-       {"ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*, unsigned long, ncclWork*)",
-        "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
-        "ncclKernel_AllReduce_TREE_LL_Sum_float(ncclWorkElem)"}) {
-    EXPECT_TRUE(IsCollectiveKernel(name));
-    EXPECT_EQ(OperationOfKernel(name), CollectiveOperation::kAllReduce);
-  }
-  EXPECT_TRUE(IsCollectiveKernel("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"));
-  EXPECT_EQ(OperationOfKernel("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"),
-            CollectiveOperation::kUnknown);
-  EXPECT_EQ(OperationOfKernel("ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(x)"),
-            CollectiveOperation::kReduceScatter);
-  EXPECT_FALSE(IsCollectiveKernel("void gemm_kernel<float>()"));
-}
-
 TEST(FunctionClassifier, WaitsForPeersAreSymptoms) {
   EXPECT_EQ(WaitOfRuntimeCall("cudaStreamSynchronize"), WaitKind::kPeer);
-  EXPECT_EQ(WaitOfRuntimeCall("cudaStreamWaitEvent"),
-            WaitKind::kNone);  // the stream waits, the host does not
+  for (const char* name :
+       {"cuCtxSynchronize", "hipEventSynchronize_spt", "zeEventHostSynchronize",
+        "AscendCL@aclrtSynchronizeStreamWithTimeout", "cnrtQueueSync", "urQueueFinish"}) {
+    EXPECT_EQ(WaitOfRuntimeCall(name), WaitKind::kPeer) << name;
+  }
+  // The stream waits, the host does not.
+  for (const char* name : {"cudaStreamWaitEvent", "cudaMemcpyAsync", "AscendCL@aclrtMemcpyAsync"})
+    EXPECT_EQ(WaitOfRuntimeCall(name), WaitKind::kNone) << name;
   EXPECT_EQ(WaitOfOperator("_c10d_functional::wait_tensor"), WaitKind::kPeer);
 }
 

@@ -22,6 +22,7 @@ namespace {
 std::string SkippedText(DropReason reason) {
   switch (reason) {
     case DropReason::kUnknownPhase: return "metadata and instants";
+    case DropReason::kUnpairedDuration: return "durations of no thread, or without an end";
     case DropReason::kUnwantedCategory: return "of categories that tell nothing of speed";
     case DropReason::kInvalidIdentity: return "in files of no known rank";
     case DropReason::kConflictingRank: return "in second files of a rank";

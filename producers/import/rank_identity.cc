@@ -162,7 +162,7 @@ absl::StatusOr<std::vector<RankTrace*>> SettleRanks(std::span<RankTrace* const> 
     }
     file.rank = trace->rank;
   }
-  if (by_rank.empty()) return absl::InvalidArgumentError(NoRankText(files));
+  if (by_rank.empty()) return absl::FailedPreconditionError(NoRankText(files));
   std::vector<RankTrace*> settled;
   for (const auto& [rank, trace] : by_rank) settled.push_back(trace);
   return settled;

@@ -94,6 +94,8 @@ struct RankTrace {
   bool has_device_events = false;
   bool has_python_frames = false;
   bool whole_microseconds = true;  // every time is one
+  // Of the collectives without a group it is known that they are not all of one.
+  bool several_unnamed_groups = false;
   std::vector<ProcessGroup> groups;
   size_t members = 0;  // of all groups
   std::vector<Lane> lanes;

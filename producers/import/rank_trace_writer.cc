@@ -16,7 +16,8 @@ constexpr uint32_t kMicrosecondNs = 1'000;
 
 // Reasons that mean a loss to diagnosis; the others leave out what it has no use for.
 constexpr DropReason kLosses[] = {DropReason::kNegativeDuration, DropReason::kTimeOutOfRange,
-                                  DropReason::kMalformedEvent, DropReason::kTruncatedInput};
+                                  DropReason::kMalformedEvent, DropReason::kTruncatedInput,
+                                  DropReason::kUnpairedDuration};
 
 std::vector<LossEntry> LossesOf(const ImportCounts& counts) {
   std::vector<LossEntry> losses;

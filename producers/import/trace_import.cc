@@ -195,16 +195,24 @@ class Import {
                           report_, sink_);
   }
 
+  // Failed precondition: traces, of which nothing can be said. Invalid argument: no traces.
   absl::Status NothingToImport() const {
     std::string why;
+    bool any_trace = false;
+    const std::string* last = nullptr;
     for (const FileReport& file : report_.files) {
-      if (!file.warnings.empty() && why.size() < 2'000)
-        why += fmt::format("\n  {}: {}", file.path.string(), file.warnings.front());
+      any_trace = any_trace || file.counts.events > 0;
+      if (file.warnings.empty() || why.size() >= 2'000) continue;
+      const bool again = last != nullptr && *last == file.warnings.back();
+      why +=
+          fmt::format("\n  {}: {}", file.path.string(), again ? "likewise" : file.warnings.back());
+      last = &file.warnings.back();
     }
-    return absl::InvalidArgumentError(
+    std::string text =
         report_.files.size() == 1
             ? "the file could not be imported:" + why
-            : fmt::format("none of the {} files could be imported:{}", report_.files.size(), why));
+            : fmt::format("none of the {} files could be imported:{}", report_.files.size(), why);
+    return any_trace ? absl::FailedPreconditionError(text) : absl::InvalidArgumentError(text);
   }
 
   void WarnOfOverflow() {
