@@ -3,11 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <span>
 #include <string>
 
 #include "diagnosis/collective_wait/arrival_account.h"
+#include "diagnosis/deciding_numbers.h"
 #include "diagnosis/report/duration_text.h"
 #include "diagnosis/report/subkinds.h"
+#include "diagnosis/slow_rank/unattributed_work.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 namespace {
@@ -74,11 +79,67 @@ std::string OthersThatCameLast(const std::vector<ArrivalAccount>& accounts,
   return text.empty() ? text : fmt::format(" The others that came last: {}.", text);
 }
 
-std::string Meanwhile(const ArrivalAccount& culprit) {
-  if (culprit.blockers.empty()) return "what it ran meanwhile is not in the telemetry";
-  const Blocker& blocker = culprit.blockers.front();
-  return fmt::format("meanwhile it ran {} ({})", blocker.name,
-                     DurationText(static_cast<double>(blocker.run_ns)));
+// What the rank ran while the others waited.
+struct Meanwhile {
+  const Blocker* blocker = nullptr;  // that its peers do not run as long
+  std::string text;
+};
+
+double MedianOfPeers(const CrossRankView& view, const RankView& rank,
+                     const std::function<double(const RankView&)>& time_of) {
+  std::vector<double> peers;
+  for (const RankView& peer : view.ranks()) {
+    if (&peer != &rank && peer.role == rank.role && peer.has_steps())
+      peers.push_back(time_of(peer));
+  }
+  return Median(std::span(peers));
+}
+
+// A step, of one function.
+double TimeIn(FunctionId function, const RankView& rank) {
+  int64_t ns = 0;
+  for (const FunctionPattern& pattern : rank.batch->patterns)
+    ns += pattern.function == function ? pattern.critical_ns : 0;
+  return PerStep(rank.step, ns);
+}
+
+// By how much longer the rank runs it than its peers do, a step. A function that peers run as long
+// is none of what makes a rank late, whatever it ran last: 0.
+double BeyondPeers(const CrossRankView& view, const RankView& rank, const Blocker& blocker,
+                   double lost_ns) {
+  if (view.FindFunction(blocker.function) == nullptr) return PerStep(rank.step, blocker.run_ns);
+  const auto time_of = [&blocker](const RankView& of) { return TimeIn(blocker.function, of); };
+  const double own_ns = time_of(rank);
+  const double beyond_ns = own_ns - MedianOfPeers(view, rank, time_of);
+  return beyond_ns >= kHalf * std::min(own_ns, lost_ns) ? beyond_ns : 0;
+}
+
+// lost_ns: by the others, a step.
+Meanwhile WhatItRan(const CrossRankView& view, const ArrivalAccount& culprit, double lost_ns) {
+  constexpr double kLeastPart = 0.1;  // of what is lost
+  const RankView& rank = *view.FindRank(culprit.rank);
+  const Blocker* longest = nullptr;
+  double longest_ns = kLeastPart * lost_ns;
+  for (const Blocker& blocker : culprit.blockers) {
+    const double beyond_ns = BeyondPeers(view, rank, blocker, lost_ns);
+    if (beyond_ns < longest_ns) continue;
+    longest = &blocker;
+    longest_ns = beyond_ns;
+  }
+  const auto named = [&] {
+    return Meanwhile{longest, fmt::format("meanwhile it ran {} ({})", longest->name,
+                                          DurationText(static_cast<double>(longest->run_ns)))};
+  };
+  if (longest != nullptr && longest_ns >= kHalf * lost_ns) return named();
+  const double own_ns = UnattributedNs(rank);
+  const double peers_ns = MedianOfPeers(view, rank, UnattributedNs);
+  if (own_ns - peers_ns >= kHalf * lost_ns) {
+    return {nullptr, fmt::format("its training thread takes it, in functions that were not "
+                                 "recorded ({} a step, its peers {})",
+                                 DurationText(own_ns), DurationText(peers_ns))};
+  }
+  if (longest != nullptr) return named();
+  return {nullptr, "what it ran meanwhile and its peers did not is not in the telemetry"};
 }
 
 Finding Describe(const CrossRankView& view, const std::vector<ArrivalAccount>& accounts,
@@ -95,10 +156,11 @@ Finding Describe(const CrossRankView& view, const std::vector<ArrivalAccount>& a
   int64_t worst = 0;
   for (const Victim& victim : finding.victims) worst = std::max(worst, victim.lost_ns);
   finding.lost_ns_per_step = static_cast<double>(worst) / static_cast<double>(steps);
-  if (!culprit.blockers.empty()) {
-    finding.function = culprit.blockers.front().name;
-    finding.stack = culprit.blockers.front().stack;
-    const FunctionColumn* column = view.FindFunction(culprit.blockers.front().function);
+  const Meanwhile meanwhile = WhatItRan(view, culprit, finding.lost_ns_per_step);
+  if (meanwhile.blocker != nullptr) {
+    finding.function = meanwhile.blocker->name;
+    finding.stack = meanwhile.blocker->stack;
+    const FunctionColumn* column = view.FindFunction(meanwhile.blocker->function);
     if (column != nullptr) finding.function_class = column->sample->function_class;
   }
   const double caused_share =
@@ -127,7 +189,7 @@ Finding Describe(const CrossRankView& view, const std::vector<ArrivalAccount>& a
       "each); {}.",
       culprit.rank.value, culprit.last, culprit.operations, finding.victims.size(),
       DurationText(static_cast<double>(culprit.caused_wait_ns)),
-      DurationText(static_cast<double>(worst)), Meanwhile(culprit));
+      DurationText(static_cast<double>(worst)), meanwhile.text);
   finding.explanation = fmt::format(
       "All members leave a collective together, so the one whose own operation is the shortest "
       "came last. Rank {} caused {} of all {} that ranks spent waiting for a late one, and itself "

@@ -61,6 +61,29 @@ TEST(CollectiveWaitOperator, NamesTheLastArriverAndSaysThatPersistenceIsNotShown
   EXPECT_THAT(findings[0].title, HasSubstr("Rank 7 arrived last at 7 of 8 collectives"));
 }
 
+// The last function before a collective is often the longest of all ranks.
+TEST(CollectiveWaitOperator, WhatPeersRunAsLongIsNotWhatMakesItLate) {
+  TrainingView job = OneStep(7, 7, 4);
+  Blocker& blocker = job.summaries()[0].members[7].blockers[0];
+  blocker.name = "gemm";
+  blocker.function = job.batches()[7].patterns[0].function;
+  const std::vector<Finding> peers_run_it = Evaluate(job);
+  ASSERT_THAT(peers_run_it, SizeIs(1));
+  EXPECT_EQ(peers_run_it[0].culprits[0].rank, 7);
+  EXPECT_EQ(peers_run_it[0].function, "");
+  EXPECT_THAT(peers_run_it[0].title, HasSubstr("is not in the telemetry"));
+  job.batches()[7].patterns[0].critical_ns += 3 * kNsPerMs;
+  EXPECT_EQ(Evaluate(job)[0].function, "gemm");
+}
+
+TEST(CollectiveWaitOperator, TimeOfTheThreadWithoutAFunctionIsSaid) {
+  TrainingView job = OneStep(7, 7, 4);
+  job.summaries()[0].members[7].blockers.clear();
+  job.batches()[7].patterns[0].critical_ns -= 4 * kNsPerMs;  // nothing else was recorded
+  EXPECT_THAT(Evaluate(job)[0].title, HasSubstr("its training thread takes it, in functions that "
+                                                "were not recorded (4.00 ms a step, its peers 0)"));
+}
+
 TEST(CollectiveWaitOperator, StagesOfAPipelineArriveInTheirOrder) {
   TrainingView job = OneStep(7, 8, 4);
   for (uint32_t rank = 0; rank < 8; ++rank) job.Role(rank, rank < 4 ? "stage 0" : "stage 1");

@@ -33,12 +33,13 @@ bool IsTimeless(const Finding& claim) {
 }
 
 // By how many of the claims' culprits it is named; of equals the first by name. What most run
-// nothing in that stands out the others say.
+// nothing in that stands out the others say; empty where none does.
 std::string MostNamedFunction(const std::vector<Finding>& claims) {
   std::map<std::string, size_t> ranks;
   for (const Finding& claim : claims) {
     if (!claim.function.empty()) ranks[claim.function] += claim.culprits.size();
   }
+  if (ranks.empty()) return "";
   return std::max_element(ranks.begin(), ranks.end(),
                           [](const auto& a, const auto& b) { return a.second < b.second; })
       ->first;
@@ -104,8 +105,8 @@ Finding RoamingOf(std::vector<Finding> claims, size_t ranks) {
     lost_per_hour += claim.lost_gpu_seconds_per_hour;
   }
   const std::string function = MostNamedFunction(claims);
-  Finding finding = *std::find_if(claims.begin(), claims.end(),
-                                  [&](const Finding& claim) { return claim.function == function; });
+  Finding finding =
+      function.empty() ? claims.front() : *std::ranges::find(claims, function, &Finding::function);
   finding.kind = FindingKind::kStepTime;
   finding.subkind = kRoaming;
   finding.culprits.clear();
@@ -121,6 +122,18 @@ Finding RoamingOf(std::vector<Finding> claims, size_t ranks) {
       "they were late is what they share.";
   finding.suggested_action =
       fmt::format("Make {} happen on all ranks at once, or less often.", function);
+  if (!function.empty()) return finding;
+  finding.title = fmt::format(
+      "The straggler rotates among {} ranks: now this one holds the others up and now that one, "
+      "and they run nothing meanwhile that was recorded.",
+      ranks);
+  finding.explanation =
+      "No rank is late in most of the steps, so no rank or machine is to blame. What delays them "
+      "comes to each of them in steps of its own.";
+  finding.suggested_action =
+      "Look at what stops every rank at times: allocations of device memory, pauses of the "
+      "interpreter, other processes of the hosts, retries of the network. Record with_stack=True: "
+      "it names what the training thread runs then.";
   return finding;
 }
 

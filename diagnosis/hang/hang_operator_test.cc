@@ -322,13 +322,26 @@ TEST(HangOperator, OfDumpsNoDurationIsSaid) {
   StandingJob job(3);
   const uint16_t dp = job.Group("dp", {0, 1, 2});
   job.InFlight(dp, kAllReduce, 41, {0, 2}, false);
-  for (uint32_t rank = 0; rank < 3; ++rank) job[rank].timed_out = true;
+  for (uint32_t rank = 0; rank < 3; ++rank) {
+    job[rank].timed_out = true;
+    job[rank].last_step = -1;
+  }
   const Finding finding = Only(job);
   EXPECT_EQ(finding.title,
             "The job hangs: rank 1 never launched all_reduce number 41 of group dp, 2 ranks wait "
             "for it.");
   EXPECT_THAT(finding.caveats,
               ElementsAre(HasSubstr("flight recorder"), HasSubstr("written before those")));
+}
+
+TEST(HangOperator, OfTracesThatEndInItTheDurationIsKnown) {
+  StandingJob job(3);
+  const uint16_t dp = job.Group("dp", {0, 1, 2});
+  job.InFlight(dp, kAllReduce, 41, {0, 2}, false);
+  for (uint32_t rank = 0; rank < 3; ++rank) job[rank].timed_out = true;
+  const Finding finding = Only(job);
+  EXPECT_THAT(finding.title, HasSubstr("The job hangs for 20.0 s: rank 1 never launched"));
+  EXPECT_THAT(finding.caveats, ElementsAre(HasSubstr("how the traces end")));
 }
 
 TEST(HangOperator, MembersAreThoseWhoKnowTheCommunicatorWhereNobodyListsThem) {

@@ -17,12 +17,13 @@ namespace {
 
 struct Words {
   std::string culprits;
-  std::string operation;  // in which most ranks wait
-  std::string waiting;    // those ranks
-  std::string function;   // " (in f)" where it is known
-  std::string since;      // " for 12 s" where it is known
-  bool of_dumps = false;  // nobody reports any more
-  bool one = true;        // culprit
+  std::string operation;   // in which most ranks wait
+  std::string waiting;     // those ranks
+  std::string function;    // " (in f)" where it is known
+  std::string since;       // " for 12 s" where it is known
+  bool of_dumps = false;   // nobody reports any more
+  bool one = true;         // culprit
+  bool of_traces = false;  // which end in the standstill: they hold steps, as no dump does
 };
 
 Words WordsOf(const HangView& view, const WaitGraph& graph, const HangClaim& claim,
@@ -40,12 +41,13 @@ Words WordsOf(const HangView& view, const WaitGraph& graph, const HangClaim& cla
   bool timed_out = false;
   for (const RankStanding* standing : view.standings) {
     timed_out = timed_out || standing->timed_out;
+    words.of_traces = words.of_traces || (standing->timed_out && standing->last_step >= 0);
     longest_ns = std::max(longest_ns, standing->stalled_ns());
   }
-  words.of_dumps = timed_out;
+  words.of_dumps = timed_out && !words.of_traces;
   // A dump tells what launched something, and not what the thread is in now.
-  if (timed_out) words.function.clear();
-  if (!timed_out)
+  if (words.of_dumps) words.function.clear();
+  if (!words.of_dumps)
     words.since = fmt::format(" for {}", DurationText(static_cast<double>(longest_ns)));
   return words;
 }
@@ -370,6 +372,9 @@ void AddSentences(const HangView& view, const WaitGraph& graph, const HangClaim&
   if (words.of_dumps) {
     SaySites(graph, finding);
     SayWhatDumpsLack(claim, finding);
+  } else if (words.of_traces) {
+    finding->caveats.push_back(
+        "Told from how the traces end: a job that went on behind their end looks the same.");
   }
   const size_t unheard =
       view.world_size -

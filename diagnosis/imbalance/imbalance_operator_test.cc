@@ -57,6 +57,34 @@ TEST(ImbalanceOperator, AHeavyLastStageIsNamedAndNobodyIsBlamed) {
   EXPECT_THAT(findings[0].title, HasSubstr("stage 3"));
 }
 
+// gloo's sends and receives take locks of a connection that is carrying another operation.
+TEST(ImbalanceOperator, TimeInCallsOfTheCommunicationIsNoLayer) {
+  const auto findings = [](std::string_view name, std::string_view stack,
+                           FunctionClass function_class) {
+    TrainingView job = Pipeline({84, 84, 84, 84}, FunctionClass::kPython);
+    for (const uint32_t rank : {3u, 7u}) {
+      FunctionPattern more = job.batches()[rank].patterns.back();
+      more.function = FunctionId{~uint64_t{0}};
+      more.name = name;
+      more.stack = stack;
+      more.function_class = function_class;
+      job.batches()[rank].patterns.push_back(more);
+    }
+    return Evaluate(job).size();
+  };
+  EXPECT_EQ(findings("c10d::recv_", "", FunctionClass::kCpuOp), 0u);
+  EXPECT_EQ(findings("torch/distributed/pipelining/stage.py(933): _retrieve_recv_activations", "",
+                     FunctionClass::kPython),
+            0u);
+  EXPECT_EQ(
+      findings("<built-in method recv of ProcessGroup object>",
+               "main > torch/distributed/distributed_c10d.py(9): recv", FunctionClass::kPython),
+      0u);
+  EXPECT_EQ(findings("model.py(9): forward", "torch/distributed/pipelining/stage.py(1): forward",
+                     FunctionClass::kPython),
+            1u);
+}
+
 TEST(ImbalanceOperator, HeadAndLossBesideASingleLayerAreNoHeavyStage) {
   TrainingView job = Pipeline({84, 84, 84, 132});
   EXPECT_THAT(Evaluate(job), SizeIs(1));

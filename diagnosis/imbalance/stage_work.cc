@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "diagnosis/deciding_numbers.h"
+#include "diagnosis/measurements/communication_call.h"
 #include "diagnosis/measurements/device_kernels.h"
 #include "diagnosis/measurements/mean_step.h"
 #include "diagnosis/measurements/sampled_stacks.h"
@@ -394,7 +395,7 @@ KernelChanges StageLayers::changes(size_t members, double slow_share) const {
 }
 
 bool IsWork(const FunctionPattern& pattern) {
-  return !IsSymptom(pattern) && !IsStarvation(pattern.name);
+  return !IsSymptom(pattern) && !IsStarvation(pattern.name) && !IsCommunicationCall(pattern);
 }
 
 std::vector<StageWork> MeasureStages(const CrossRankView& view) {

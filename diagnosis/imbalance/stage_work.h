@@ -30,7 +30,7 @@ struct StageWork {
 };
 
 // What is neither a collective nor a wait, be it for a processor: who shares one with a neighbor
-// has no heavier stage.
+// has no heavier stage. Nor is a call that hands data to a communicator work of a layer.
 bool IsWork(const FunctionPattern& pattern);
 
 // By role; empty where no point-to-point traffic runs between roles: then they are no stages of a

@@ -119,8 +119,9 @@ ClaimRecord ClaimMemory::RecordOf(int64_t index, const Finding& claim) {
     record.steps = static_cast<int64_t>(slow->samples);
     record.slow_steps = static_cast<int64_t>(slow->culprit);
   }
-  record.roams = claim.kind == FindingKind::kSlowRank && !claim.function.empty() &&
-                 IsLateForReason(claim) && RunsOnThread(claim.function_class);
+  record.roams =
+      claim.kind == FindingKind::kSlowRank && IsLateForReason(claim) &&
+      (claim.function.empty() ? claim.subkind == kTransient : RunsOnThread(claim.function_class));
   if (const Measure* seen = FindMeasure(claim, kSeenInWindows))
     record.least_windows = static_cast<int64_t>(seen->threshold);
   record.far_off =
@@ -307,13 +308,17 @@ bool ClaimMemory::ComesBack(const Record& record, const Finding& claim) {
     share += other.share;
     first = std::min(first, other.window);
   }
-  if (share / static_cast<double>(record.window - first + 1) < options_.min_share) return false;
+  const double mean_share = share / static_cast<double>(record.window - first + 1);
+  if (mean_share < options_.min_share) return false;
   const double places = static_cast<double>(claim.ranks_seen) /
                         static_cast<double>(std::max<size_t>(1, record.ranks.size()));
   if (places <= 1) return true;
   const double part = claim.subkind == kLateArrival ? options_.share_of_late_arrivals : 1;
   const double by_turns =
       places * BinomialTail(static_cast<uint64_t>(all), static_cast<uint64_t>(own), 1 / places);
+  if (mean_share >= options_.large_share && own == all && first < record.window &&
+      by_turns <= options_.p_value_of_large)
+    return true;
   const double by_rate = record.accident ? PValueOfAccidents(record, places) : 1;
   return std::min(by_turns, by_rate) < part * SpendFalseAlarms();
 }
@@ -325,13 +330,18 @@ size_t ClaimMemory::RanksThatRoam(const Record& record) const {
   if (!MayRoam(record) || record.ranks.size() >= options_.fewest_roaming) return 0;
   std::map<int32_t, int64_t> turns;
   int64_t all = 0;
+  double share = 0;
   for (const Record& other : records_) {
     if (record.window - other.window >= options_.lasting_windows || !MayRoam(other) ||
         other.function != record.function)
       continue;
     for (const int32_t rank : other.ranks) turns[rank] += other.slow_steps;
     all += other.slow_steps * static_cast<int64_t>(other.ranks.size());
+    share += other.share;
   }
+  const double windows =
+      std::min(WindowsUntil(record), static_cast<double>(options_.lasting_windows));
+  if (record.function.empty() && share < options_.min_share_without_function * windows) return 0;
   const bool shared = std::all_of(turns.begin(), turns.end(),
                                   [all](const auto& entry) { return 2 * entry.second < all; });
   return shared && turns.size() >= options_.fewest_roaming ? turns.size() : 0;

@@ -255,6 +255,21 @@ const CauseFunction* BuiltinBeyond(const CauseFunction& source, const Candidates
              : nullptr;
 }
 
+// Source frames that peers do not run at all, where the best name so far is one that they run, too:
+// of a rank's whole program the part is named that is its own, as long as it holds most of the
+// excess.
+Candidates OnlyHere(const Candidates& candidates, const CauseFunction& source) {
+  constexpr double kMost = 0.75;  // of what the frame around it explains
+  Candidates only;
+  if (source.peers_ns <= 0) return only;
+  for (const auto& [frame, candidate] : candidates) {
+    const CauseFunction& cause = candidate.second;
+    if (cause.peers_ns <= 0 && cause.coverage >= kMost * source.coverage && !IsBuiltin(frame))
+      only.emplace(frame, candidate);
+  }
+  return only;
+}
+
 // The best name of all candidates; nullptr where there are none.
 const CauseFunction* NameOf(const CrossRankView& view, RankIndex rank, const Candidates& candidates,
                             const CauseOptions& options) {
@@ -262,6 +277,8 @@ const CauseFunction* NameOf(const CrossRankView& view, RankIndex rank, const Can
   const CauseFunction* source = Deepest(best, false);
   const CauseFunction* builtin = Deepest(best, true);
   if (source == nullptr) return builtin == nullptr ? nullptr : &candidates.at(builtin->name).second;
+  const Candidates only = OnlyHere(candidates, *source);
+  if (!only.empty()) source = &candidates.at(Deepest(Best(only, options), false)->name).second;
   if (builtin == nullptr) builtin = BuiltinBeyond(*source, candidates, options);
   const bool is_builtin = builtin != nullptr && (options.prefer_builtin ||
                                                  IsCalledFromAnywhere(view, rank, builtin->name));

@@ -25,6 +25,18 @@ TEST(FindCauseFunction, ABuiltInFunctionIsNamedByTheFrameThatCallsIt) {
   EXPECT_EQ(cause->hottest_leaf, "<built-in function sleep>");
 }
 
+// Whatever else its program runs on a busy host is little more than its peers' does.
+TEST(FindCauseFunction, WhatOnlyTheRankRunsIsNamedBeforeItsWholeProgram) {
+  TrainingView job(2);
+  job.RunOnAll("main", 0.3).Run(1, "slow", 42, "main").Run(1, "copy_", 9, "main");
+  const auto cause = CauseOf(job, 1, 60);
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->name, "slow");
+  TrainingView both(2);  // of a program whose parts are small the whole is named
+  both.RunOnAll("main", 0.3).Run(1, "slow", 26, "main").Run(1, "copy_", 25, "main");
+  EXPECT_EQ(CauseOf(both, 1, 50)->name, "main");
+}
+
 TEST(FindCauseFunction, WhatRanksRunBelowAnyFrameIsNamedItself) {
   TrainingView job(8);
   job.RunOnAll("forward", 60, "main");

@@ -21,17 +21,6 @@ uint64_t MissingOf(const PatternBatch& batch) {
   return batch.completeness.lost + batch.completeness.late;
 }
 
-double UnattributedNs(const RankView& rank) {
-  int64_t attributed_ns = 0;
-  for (const FunctionPattern& pattern : rank.batch->patterns)
-    attributed_ns += IsSymptom(pattern) ? 0 : pattern.critical_ns;
-  for (int i = 0; i < kFunctionClassCount; ++i) {
-    if (static_cast<FunctionClass>(i) != FunctionClass::kCollective)
-      attributed_ns += rank.batch->folded_critical_ns[static_cast<size_t>(i)];
-  }
-  return std::max(0.0, rank.step.busy_ns() - PerStep(rank.step, attributed_ns));
-}
-
 // By how much waits for a processor lengthen whatever a rank's thread runs, recorded or not.
 double LengthenedByWaits(const RankView& rank) {
   const double runs_ns = WantsToRunNs(*rank.batch, rank.step);
@@ -65,6 +54,17 @@ std::string CaveatOf(const PatternBatch& batch) {
 }
 
 }  // namespace
+
+double UnattributedNs(const RankView& rank) {
+  int64_t attributed_ns = 0;
+  for (const FunctionPattern& pattern : rank.batch->patterns)
+    attributed_ns += IsSymptom(pattern) ? 0 : pattern.critical_ns;
+  for (int i = 0; i < kFunctionClassCount; ++i) {
+    if (static_cast<FunctionClass>(i) != FunctionClass::kCollective)
+      attributed_ns += rank.batch->folded_critical_ns[static_cast<size_t>(i)];
+  }
+  return std::max(0.0, rank.step.busy_ns() - PerStep(rank.step, attributed_ns));
+}
 
 std::optional<UnattributedWork> FindUnattributedWork(const CrossRankView& view,
                                                      const BusyTime& busy, double min_coverage) {

@@ -20,6 +20,10 @@ struct UnattributedWork {
   double specificity() const { return own_ns > 0 ? excess_ns() / own_ns : 0; }  // at most 1
 };
 
+// Of any rank with steps, a step: its busy time less the critical time of every function that was
+// recorded, at least 0.
+double UnattributedNs(const RankView& rank);
+
 // Nothing where less than `min_coverage` of the rank's excess is unattributed, or where the events
 // that are missing could themselves make up the excess: waits for peers that are lost look like
 // work.

@@ -118,6 +118,38 @@ Finding DescribeRotation(const CrossRankView& view, const Rotation& rotation,
   return finding;
 }
 
+Finding DescribeTurns(const CrossRankView& view, const Turns& turns, const SpikeOptions& options) {
+  const Window& window = view.ranks().front().batch->window;
+  Finding finding;
+  finding.kind = FindingKind::kStepTime;
+  finding.subkind = kRoaming;
+  finding.lost_ns_per_step = turns.cost_ns;
+  finding.first_step = window.first_step;
+  finding.last_step = window.last_step;
+  finding.confidence = 0.7;
+  finding.evidence = {
+      {"slow_steps", "count", static_cast<double>(turns.slow_steps), 0, 0, turns.steps},
+      {"stall", "ns", turns.stall_ns, 0, 0, turns.slow_steps},
+      {std::string(kSeenInWindows), "count", 1, 0,
+       static_cast<double>(options.windows_with_rotation), 1},
+  };
+  finding.title = fmt::format(
+      "The straggler rotates among {} ranks: in {} of {} steps one of them holds the others up, by "
+      "{}, and runs nothing meanwhile that was recorded.",
+      turns.ranks, std::min(turns.slow_steps, turns.steps), turns.steps,
+      DurationText(turns.stall_ns));
+  finding.explanation =
+      "No rank is late in most of the steps, so no rank or machine is to blame. What delays them "
+      "comes to each of them in steps of its own, and no function, kernel or copy that was "
+      "recorded takes longer then.";
+  finding.suggested_action =
+      "Look at what stops every rank at times: allocations of device memory, pauses of the "
+      "interpreter, other processes of the hosts, retries of the network. Record with_stack=True: "
+      "it names what the training thread runs then.";
+  finding.caveats.push_back("Transient: most steps of each rank are well.");
+  return finding;
+}
+
 // What the rank runs more of than others.
 std::optional<CauseFunction> CauseOf(const CrossRankView& view, const StepSpike& spike,
                                      const CauseOptions& options) {
@@ -184,6 +216,19 @@ void DropWhatBeginsAtOnce(std::vector<NamedSpike>& named) {
   });
 }
 
+// Neither what runs in few steps explains them, nor what the rank runs more of than others.
+std::vector<StepSpike> UnexplainedOf(const CrossRankView& view,
+                                     const std::vector<NamedSpike>& named,
+                                     const SpikeOptions& options) {
+  std::vector<StepSpike> unexplained;
+  for (const NamedSpike& spike : named) {
+    CauseOptions of_spike = options.cause;
+    of_spike.peers_of_any_role = spike.spike.lone;
+    if (!spike.cause && !CauseOf(view, spike.spike, of_spike)) unexplained.push_back(spike.spike);
+  }
+  return unexplained;
+}
+
 }  // namespace
 
 void SpikeOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& findings) const {
@@ -192,7 +237,11 @@ void SpikeOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& fi
   std::vector<NamedSpike> named = NameSpikes(view, options_);
   DropWhatAllRunAtOnce(view, named);
   DropWhatBeginsAtOnce(named);
+  const std::optional<Turns> turns =
+      FindTurns(UnexplainedOf(view, named, options_), options_.turns);
+  if (turns) findings.push_back(DescribeTurns(view, *turns, options_));
   for (auto& [spike, cause] : named) {
+    if (!cause && turns) continue;
     if (!cause && !spike.lone && spike.slow_steps > 1)
       continue;  // a device that has its moods is slow_rank's
     CauseOptions options = options_.cause;

@@ -6,6 +6,7 @@
 #include "diagnosis/operator.h"
 #include "diagnosis/spike/rotation.h"
 #include "diagnosis/spike/step_spikes.h"
+#include "diagnosis/spike/turns.h"
 
 namespace eroica {
 
@@ -13,6 +14,7 @@ struct SpikeOptions {
   double min_ranks_seen = 0.5;
   StepSpikeOptions steps;
   RotationOptions rotation;
+  TurnsOptions turns;
   uint32_t windows_with_rotation = 2;  // of the newest ones, before it is claimed
   // or one, of a rotation whose p-value is as small as that of two in four windows
   double max_p_value_alone = 3e-6;

@@ -56,6 +56,26 @@ TEST(SpikeOperator, WhatBeginsOnSeveralRanksAtOnceDoesNotRotate) {
   EXPECT_EQ(late_in({7}), 1u);
 }
 
+// Stalls that nothing recorded explains, each rank's in steps of its own.
+TEST(SpikeOperator, StallsThatRotateAreNobodys) {
+  const auto stalls = [](const std::vector<uint32_t>& ranks, double ms) {
+    TrainingView job(8, 10);
+    job.RunOnAll("gemm", 30, "", FunctionClass::kGpuCompute);
+    for (uint32_t i = 0; i < ranks.size(); ++i) job.Jitter(ranks[i], 2 * i + 1, ms);
+    return Evaluate(job);
+  };
+  const std::vector<Finding> rotating = stalls({3, 5, 1, 3, 6}, 60);
+  ASSERT_THAT(rotating, SizeIs(1));
+  EXPECT_EQ(rotating[0].kind, FindingKind::kStepTime);
+  EXPECT_EQ(rotating[0].subkind, kRoaming);
+  EXPECT_THAT(rotating[0].culprits, IsEmpty());
+  EXPECT_NEAR(rotating[0].lost_ns_per_step, 30e6, 0.5e6);
+  ASSERT_NE(FindMeasure(rotating[0], kSeenInWindows), nullptr) << "one window may be an accident";
+  for (const Finding& of_one : stalls({3, 3, 3, 5}, 60)) EXPECT_NE(of_one.subkind, kRoaming);
+  for (const Finding& of_two : stalls({3, 5}, 60)) EXPECT_NE(of_two.subkind, kRoaming);
+  for (const Finding& small : stalls({3, 5, 1, 3, 6}, 2.5)) EXPECT_NE(small.subkind, kRoaming);
+}
+
 TEST(SpikeOperator, ASmallOneIsNone) {
   TrainingView job(8);
   job.RunOnAll("forward", 60).RunInSteps(3, "retry", 4, 5, 6);

@@ -17,6 +17,9 @@ namespace {
 // Of a step in collectives, from here on the ranks that are missing are suspects: more than
 // communication takes of the steps of a healthy job (EROICA's expectation, METHODS 1.10).
 constexpr double kSuspiciousShare = 0.3;
+// Between hosts data takes a network, of which durations alone say nothing: from here on it may
+// cost a job more than the faults that are looked for (from 3 to 5 % of a step on).
+constexpr double kWorthALook = 0.1;
 // Of that, so much is what all recorded ranks wait at once: then none of them is who they wait for.
 constexpr double kLeastInCommon = 0.5;
 
@@ -82,15 +85,20 @@ void AddMissingRanks(const JobCoverage& coverage, const std::vector<uint32_t>& m
 // that is (METHODS 1.11).
 void AddUnknownNetwork(const JobCoverage& coverage, CaptureGaps* gaps) {
   const double share = coverage.ShareOf(coverage.common_wait_ns);
-  if (coverage.ranks.size() < 2 || coverage.transfer_ns > 0 || share < kSuspiciousShare) return;
+  const bool suspicious = share >= kSuspiciousShare;
+  const bool worth_a_look = coverage.hosts > 1 && share >= kWorthALook;
+  if (coverage.ranks.size() < 2 || coverage.transfer_ns > 0 || (!suspicious && !worth_a_look))
+    return;
   Add(true,
-      fmt::format("All ranks are in collectives at once for {} of each step of {} ({}), more than "
-                  "communication takes in healthy jobs, and what their connections carry was not "
-                  "recorded: a slow link, a slow network and a job that exchanges so much look the "
-                  "same. Record TCP_INFO of every rank, the transfers of NCCL's operations (its "
-                  "profiler plugin with EROICA_NCCL_PROXY_OPS=1) or the counters of the NICs.",
+      fmt::format("All ranks are in collectives at once for {} of each step of {} ({}){}, and what "
+                  "their connections carry was not recorded: a slow link, a slow network and a job "
+                  "that exchanges so much look the same. Record TCP_INFO of every rank, the "
+                  "transfers of NCCL's operations (its profiler plugin with "
+                  "EROICA_NCCL_PROXY_OPS=1) or the counters of the NICs.",
                   DurationText(coverage.common_wait_ns), DurationText(coverage.step_ns),
-                  PercentText(share)),
+                  PercentText(share),
+                  suspicious ? ", more than communication takes in healthy jobs"
+                             : fmt::format(", over {} hosts", coverage.hosts)),
       gaps);
 }
 
@@ -167,6 +175,15 @@ void AddUnusedFiles(const ImportReport& report, CaptureGaps* gaps) {
       gaps);
 }
 
+void AddEndsApart(const ImportReport& report, CaptureGaps* gaps) {
+  if (!report.ends_apart) return;
+  Add(true,
+      "The traces end in collectives that some ranks have launched and others have not, and that "
+      "have not run: the job stands still there, or its traces end at different moments. Dumps of "
+      "the flight recorder say which, and so do traces that end later.",
+      gaps);
+}
+
 // Who is late shows where ranks wait for each other. Kernels that wait and that nobody knows as
 // such count as work.
 void AddUnknownWaits(const ImportReport& report, CaptureGaps* gaps) {
@@ -212,6 +229,7 @@ CaptureGaps FindTraceGaps(const ImportReport& report, const JobCoverage& coverag
   }
   AddUnusedFiles(report, &gaps);
   AddUnknownWaits(report, &gaps);
+  AddEndsApart(report, &gaps);
   if (report.world_size <= 1) {
     Add(true,
         "The job is one rank, or the traces do not say of how many: it has no peers to be "
@@ -251,6 +269,23 @@ CaptureGaps StandstillWithoutReason() {
       "stacks of all ranks (py-spy dump), would tell.",
       &gaps);
   return gaps;
+}
+
+void AddLongSteps(const JobCoverage& coverage, CaptureGaps* gaps) {
+  constexpr double kMuch = 0.1;
+  const LongSteps& steps = coverage.long_steps;
+  if (coverage.ranks.size() < 2 || steps.share < kMuch) return;
+  const std::string who =
+      steps.rank >= 0
+          ? fmt::format("Rank {} is busy then, and the others wait for it", steps.rank)
+          : "No rank alone is busy then: they wait for each other, or for different ones";
+  Add(true,
+      fmt::format("{} of {} steps {} {}, against {} as a rule: {} of the time. {}; so few steps do "
+                  "not show whether it comes again, and to whom. Record more steps.",
+                  steps.steps, steps.of_all, steps.steps == 1 ? "takes" : "take on average",
+                  DurationText(steps.mean_ns), DurationText(steps.usual_ns),
+                  PercentText(steps.share), who),
+      gaps);
 }
 
 CaptureGaps FindLiveGaps(const JobCoverage& coverage) {

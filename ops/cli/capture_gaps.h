@@ -24,6 +24,10 @@ struct CaptureGaps {
 CaptureGaps FindTraceGaps(const ImportReport& report, const JobCoverage& coverage);
 // Of dumps of which nothing was found, and which say nothing else of why.
 CaptureGaps StandstillWithoutReason();
+// Where no finding says why: steps that take so much longer than the others that they cost a tenth
+// of the time. Of a few of them nobody knows whether they come again.
+void AddLongSteps(const JobCoverage& coverage, CaptureGaps* gaps);
+
 // Of a live job.
 CaptureGaps FindLiveGaps(const JobCoverage& coverage);
 

@@ -49,6 +49,31 @@ TEST(CaptureGaps, WithoutCollectivesNobodyKnowsWhoWaits) {
   EXPECT_FALSE(FindTraceGaps(report, kHealthy).undecided);
 }
 
+TEST(CaptureGaps, WhetherTheJobStandsAtTheEndMayBeOpen) {
+  ImportReport report = Whole();
+  report.ends_apart = true;
+  const CaptureGaps gaps = FindTraceGaps(report, kHealthy);
+  EXPECT_TRUE(gaps.undecided);
+  EXPECT_THAT(gaps.sentences, ElementsAre(HasSubstr("or its traces end at different moments")));
+}
+
+TEST(CaptureGaps, AStepThatCostsATenthOfTheTimeIsNotSilent) {
+  JobCoverage coverage = kHealthy;
+  coverage.ranks = {0, 1};
+  coverage.long_steps = {
+      .steps = 1, .of_all = 9, .usual_ns = 170e6, .mean_ns = 1.17e9, .share = 0.4, .rank = 1};
+  CaptureGaps gaps;
+  AddLongSteps(coverage, &gaps);
+  EXPECT_TRUE(gaps.undecided);
+  EXPECT_THAT(gaps.sentences,
+              ElementsAre(AllOf(HasSubstr("1 of 9 steps takes 1.17 s, against 170 ms as a rule"),
+                                HasSubstr("Rank 1 is busy then"))));
+  coverage.long_steps.share = 0.05;
+  CaptureGaps little;
+  AddLongSteps(coverage, &little);
+  EXPECT_FALSE(little.undecided);
+}
+
 TEST(CaptureGaps, WhatWasNotUsedIsNotSeen) {
   ImportReport report = Whole();
   report.files.resize(2);
@@ -89,6 +114,19 @@ TEST(CaptureGaps, WhereAllAreInCollectivesForLongTheirConnectionsSayWhy) {
                                 HasSubstr("Record TCP_INFO of every rank"))));
   EXPECT_THAT(FindTraceGaps(Whole(), kHealthy).sentences, IsEmpty());
   EXPECT_THAT(FindTraceGaps(Whole(), kPipeline).sentences, IsEmpty()) << "a bubble";
+}
+
+TEST(CaptureGaps, BetweenHostsATenthOfTheStepIsWorthALook) {
+  JobCoverage coverage = kHealthy;
+  coverage.common_wait_ns = 12e6;
+  coverage.hosts = 1;
+  EXPECT_FALSE(FindTraceGaps(Whole(), coverage).undecided);
+  coverage.hosts = 2;
+  const CaptureGaps gaps = FindTraceGaps(Whole(), coverage);
+  EXPECT_TRUE(gaps.undecided);
+  EXPECT_THAT(gaps.sentences, ElementsAre(HasSubstr("(12 %), over 2 hosts, and what their")));
+  coverage.transfer_ns = 3e6;
+  EXPECT_FALSE(FindTraceGaps(Whole(), coverage).undecided);
 }
 
 TEST(CaptureGaps, OfOneStepOrTwoNobodyKnowsWhatLasts) {

@@ -49,6 +49,59 @@ class CommonWait {
   std::map<int64_t, int64_t> least_ns_;  // by step
 };
 
+// Of the newest steps, likewise.
+class StepLengths {
+ public:
+  void Add(const PatternBatch& batch) {
+    for (const StepRecord& record : batch.steps) {
+      Step& step = steps_[record.id];
+      step.duration_ns = std::max(step.duration_ns, record.duration_ns);
+      const int64_t busy_ns = record.duration_ns - record.peer_wait_ns;
+      if (step.rank >= 0 && busy_ns <= step.busy_ns) continue;
+      step.busy_ns = busy_ns;
+      step.rank = static_cast<int32_t>(batch.rank.value);
+    }
+    while (steps_.size() > kStepsMax) steps_.erase(steps_.begin());
+  }
+  LongSteps Long() const {
+    std::vector<double> durations;
+    double all_ns = 0;
+    for (const auto& [id, step] : steps_) {
+      durations.push_back(static_cast<double>(step.duration_ns));
+      all_ns += durations.back();
+    }
+    LongSteps result{.of_all = static_cast<uint32_t>(steps_.size()),
+                     .usual_ns = Median(std::span(durations))};
+    double beyond_ns = 0;
+    bool one_rank = true;
+    for (const auto& [id, step] : steps_) {
+      const auto duration_ns = static_cast<double>(step.duration_ns);
+      if (duration_ns <= kLong * result.usual_ns) continue;
+      const double excess_ns = duration_ns - result.usual_ns;
+      const bool busy = 2 * (static_cast<double>(step.busy_ns) - result.usual_ns) > excess_ns;
+      one_rank = one_rank && busy && (result.steps == 0 || result.rank == step.rank);
+      result.rank = step.rank;
+      result.mean_ns += duration_ns;
+      beyond_ns += excess_ns;
+      ++result.steps;
+    }
+    if (!one_rank || result.steps == 0) result.rank = -1;
+    if (result.steps > 0) result.mean_ns /= result.steps;
+    if (all_ns > 0) result.share = beyond_ns / all_ns;
+    return result;
+  }
+
+ private:
+  static constexpr size_t kStepsMax = 65536;
+  static constexpr double kLong = 2;
+  struct Step {
+    int64_t duration_ns = 0;  // of the rank that takes longest
+    int64_t busy_ns = 0;      // of the busiest
+    int32_t rank = -1;        // that one
+  };
+  std::map<int64_t, Step> steps_;
+};
+
 // What the recorded members of a communicator wait in its operations at the same time: none of them
 // is who they wait for. And the waits of pairs of ranks, at both ends.
 void AddWaits(const CollectiveSummary& summary, std::map<uint32_t, RankSteps>* ranks) {
@@ -177,7 +230,9 @@ absl::StatusOr<JobCoverage> MeasureJobCoverage(Log& log, const std::string& topi
   JobCoverage coverage;
   std::map<uint32_t, RankSteps> ranks;
   std::set<uint32_t> reported;
+  std::set<std::string> hosts;
   CommonWait common_wait;
+  StepLengths lengths;
   StoppedCaptures stopped;
   Decoder decoder;
   PatternBatch batch;
@@ -199,10 +254,12 @@ absl::StatusOr<JobCoverage> MeasureJobCoverage(Log& log, const std::string& topi
       coverage.world_size = std::max(coverage.world_size, batch.world_size);
       if (batch.silent) continue;
       reported.insert(batch.rank.value);
+      if (!batch.host.empty()) hosts.insert(batch.host);
       coverage.most_steps =
           std::max(coverage.most_steps, static_cast<uint32_t>(batch.steps.size()));
       Add(batch, &ranks[batch.rank.value]);
       common_wait.Add(batch);
+      lengths.Add(batch);
       stopped.Add(batch);
     }
   } while (!records.empty());
@@ -211,7 +268,9 @@ absl::StatusOr<JobCoverage> MeasureJobCoverage(Log& log, const std::string& topi
     coverage.ranks.push_back(rank);
     coverage.ranks_with_steps += sum.steps > 0 ? 1 : 0;
   }
+  coverage.hosts = static_cast<uint32_t>(hosts.size());
   coverage.stopped = stopped.All();
+  coverage.long_steps = lengths.Long();
   coverage.step_ns = MedianAStep(ranks, &RankSteps::step_ns);
   coverage.wait_ns = MedianAStep(ranks, &RankSteps::wait_ns);
   for (const auto& [rank, sum] : ranks) {

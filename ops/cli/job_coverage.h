@@ -22,10 +22,21 @@ struct StoppedCapture {
   int64_t last_step = -1;
 };
 
+// Steps that take more than twice as long as the median one.
+struct LongSteps {
+  uint32_t steps = 0;
+  uint32_t of_all = 0;
+  double usual_ns = 0;  // the median step
+  double mean_ns = 0;   // of the long ones
+  double share = 0;     // of all time in steps: what they take beyond the median
+  int32_t rank = -1;    // that was busy in more than half of that; -1: none, or not the same one
+};
+
 struct JobCoverage {
   uint32_t world_size = 0;        // the largest that a rank names
   std::vector<uint32_t> ranks;    // that have patterns, ascending
   uint32_t ranks_with_steps = 0;  // of these
+  uint32_t hosts = 0;             // that these ranks are on, as far as they say
   uint32_t most_steps = 0;        // of a window: the most that any of these ranks shows at once
   double step_ns = 0;             // mean duration of a step: median over the ranks with steps
   double wait_ns = 0;             // of that, exposed waiting for peers: likewise
@@ -38,6 +49,7 @@ struct JobCoverage {
   // The longest that a connection of any recorded rank carries data, a step: while they wait for a
   // rank that is late, connections carry nothing.
   double transfer_ns = 0;
+  LongSteps long_steps;
   std::vector<StoppedCapture> stopped;  // by capture, each once
   double ShareOf(double ns) const { return step_ns > 0 ? ns / step_ns : 0; }
   std::vector<uint32_t> missing_ranks() const;  // ascending

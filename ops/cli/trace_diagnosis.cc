@@ -89,6 +89,7 @@ absl::StatusOr<Diagnosis> DiagnoseTraces(const TraceFlags& traces, Log& log,
   if (diagnosis.report.stalled_only && diagnosis.findings.empty() &&
       diagnosis.gaps.sentences.empty())
     diagnosis.gaps = StandstillWithoutReason();
+  if (diagnosis.findings.empty()) AddLongSteps(*coverage, &diagnosis.gaps);
   return diagnosis;
 }
 

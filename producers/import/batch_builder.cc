@@ -1,6 +1,7 @@
 #include "producers/import/batch_builder.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace eroica {
@@ -52,6 +53,20 @@ absl::Status BatchBuilder::AddConnection(const ConnectionSample& sample) {
   }
   batch_.connections.push_back(sample);
   return absl::OkStatus();
+}
+
+void BatchBuilder::Report(ProgressReport report, uint32_t function) {
+  if (function != TraceFunctions::kNone) report.function = LocalFunction(function);
+  for (InFlightCollective& row : report.in_flight)
+    row.communicator = LocalCommunicator(row.communicator);
+  for (OperationCount& row : report.operations)
+    row.communicator = LocalCommunicator(row.communicator);
+  const auto key = [](const auto& row) {
+    return std::tuple(row.communicator, row.operation, row.peer);
+  };
+  std::ranges::stable_sort(report.in_flight, {}, key);
+  std::ranges::stable_sort(report.operations, {}, key);
+  batch_.progress = {std::move(report)};
 }
 
 absl::Status BatchBuilder::Finish(std::vector<LossEntry> losses) {

@@ -37,6 +37,9 @@ class BatchBuilder {
   absl::Status AddMark(const Mark& mark);
   // By time, too; no later than the next mark.
   absl::Status AddConnection(const ConnectionSample& sample);
+  // For the last batch. Communicators as those of operations. function: that the training thread is
+  // in, TraceFunctions::kNone where it is not known.
+  void Report(ProgressReport report, uint32_t function);
   // Writes the last batch, even if it is empty.
   absl::Status Finish(std::vector<LossEntry> losses);
 

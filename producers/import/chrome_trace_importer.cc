@@ -165,7 +165,7 @@ absl::Status ChromeTraceImporter::EndInterval(const ChromeEvent& event) {
 absl::Status ChromeTraceImporter::EndOpenIntervals() {
   absl::Status status;
   uint64_t open = 0;
-  pairs_.EndAll(last_end_ns_, [&](const ChromeEvent& interval) {
+  pairs_.EndAll(trace_.end_ns, [&](const ChromeEvent& interval) {
     ++open;
     if (status.ok()) status = ImportInterval(interval);
   });
@@ -179,6 +179,10 @@ absl::Status ChromeTraceImporter::EndOpenIntervals() {
 }
 
 absl::Status ChromeTraceImporter::ImportInterval(const ChromeEvent& event) {
+  const bool timed = event.has_start && event.has_duration && !event.bad_time &&
+                     event.start_ns >= 0 && event.duration_ns >= 0 &&
+                     event.duration_ns <= kTraceTimeMaxNs - event.start_ns;
+  if (timed) trace_.end_ns = std::max(trace_.end_ns, event.start_ns + event.duration_ns);
   const TraceCategory category = CategoryOf(event);
   if (category == TraceCategory::kUnwanted ||
       (category == TraceCategory::kPython && !python_stacks_)) {
@@ -194,7 +198,6 @@ absl::Status ChromeTraceImporter::ImportInterval(const ChromeEvent& event) {
   } else {
     const bool device = category == TraceCategory::kKernel || category == TraceCategory::kGpuMemory;
     const uint8_t lane = LaneOf(event, device);
-    last_end_ns_ = std::max(last_end_ns_, event.start_ns + event.duration_ns);
     return AddInterval(event, Lookup(category, event.name), lane);
   }
   return absl::OkStatus();

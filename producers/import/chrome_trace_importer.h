@@ -103,7 +103,6 @@ class ChromeTraceImporter {
   DurationPairs pairs_;
   // objects of the file that the event at hand consists of: two of a pair
   uint64_t weight_ = 1;
-  int64_t last_end_ns_ = 0;  // of the intervals so far
   CollectiveCalls calls_;
   PauseMarks pauses_;
   absl::flat_hash_map<std::string, NamedEvent, HashStringView, std::equal_to<>> names_;

@@ -187,7 +187,11 @@ void CollectiveCalls::AddEnqueue(Span span, CollectiveOperation operation, Colle
 
 void CollectiveCalls::AddRecord(Span span, CollectiveArgs args) {
   const CollectiveOperation operation = args.operation;
-  if (IsPointToPoint(operation)) records_.push_back({span, operation, std::move(args)});
+  if (IsPointToPoint(operation)) {
+    records_.push_back({span, operation, std::move(args)});
+  } else if (operation != CollectiveOperation::kUnknown) {
+    launched_.push_back({span, operation, std::move(args)});
+  }
 }
 
 void CollectiveCalls::AddAnnotation(Span span, CollectiveOperation operation, int32_t peer,
@@ -221,6 +225,7 @@ void CollectiveCalls::Finish(FlightRecorderDump dump, RankTrace* trace) {
   for (const Execution& execution : executions_) {
     CollectiveCall call;
     call.order_ns = call.start_ns = execution.span.start_ns;
+    call.end_ns = execution.span.end_ns;
     call.operation = execution.operation;
     const CollectiveArgs& args = execution.args;
     if (args.states_collective) {
@@ -242,6 +247,33 @@ void CollectiveCalls::Finish(FlightRecorderDump dump, RankTrace* trace) {
   JoinExecutions(trace);
   JoinKernels(trace);
   JoinGroups(trace);
+  AddWhatNeverRan(trace);
+}
+
+// Collectives that were launched behind the launch of the last one that ran. A thread that stands
+// still launches few more; a trace that lacks the executions (no CUDA activity) shows none that ran
+// and says nothing.
+void CollectiveCalls::AddWhatNeverRan(RankTrace* trace) {
+  int64_t last_ns = -1;
+  for (const CollectiveCall& call : trace->collectives) {
+    if (!IsPointToPoint(call.operation)) last_ns = std::max(last_ns, call.order_ns);
+  }
+  if (last_ns < 0) return;
+  const auto is_collective = [](const Enqueue& enqueue) {
+    return !IsPointToPoint(enqueue.operation);
+  };
+  const bool enqueued = std::ranges::any_of(enqueues_, is_collective);
+  for (const Enqueue& launch : enqueued ? enqueues_ : launched_) {
+    if (!is_collective(launch) || launch.taken || launch.span.start_ns <= last_ns) continue;
+    CollectiveCall call;
+    Describe(launch.args, launch.operation, trace, &call);
+    call.ran = false;
+    call.order_ns = call.start_ns = launch.span.start_ns;
+    call.end_ns = trace->end_ns;
+    if (call.group < 0) call.group = launch.group;
+    call.stated_sequence = launch.args.sequence >= 0 ? launch.args.sequence : launch.sequence;
+    trace->collectives.push_back(call);
+  }
 }
 
 // What a record says goes to the enqueue that it lies in, or that lies in it; without one it is an

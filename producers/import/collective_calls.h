@@ -45,7 +45,7 @@ class CollectiveCalls {
   };
 
   void AddEnqueue(Span span, CollectiveOperation operation, CollectiveArgs args);
-  // What a thread records of a send or receive while it enqueues it; others are ignored.
+  // What a thread records of an operation while it enqueues it.
   void AddRecord(Span span, CollectiveArgs args);
   // peer: of a send or receive, within the group; -1 where the annotation does not say it.
   void AddAnnotation(Span span, CollectiveOperation operation, int32_t peer,
@@ -95,13 +95,15 @@ class CollectiveCalls {
   void JoinExecutions(RankTrace* trace);
   void JoinKernels(RankTrace* trace);
   void JoinGroups(RankTrace* trace);
+  void AddWhatNeverRan(RankTrace* trace);
   const Launch* FindLaunch(const Execution& kernel) const;
   Enqueue* FindEnqueue(const Execution& execution, size_t* first_open);
   const Annotation* FindAnnotation(const Launch& launch) const;
   Enqueue* FindEnqueueAround(const Launch& launch);
 
   std::vector<Enqueue> enqueues_;
-  std::vector<Enqueue> records_;  // of sends and receives
+  std::vector<Enqueue> records_;   // of sends and receives
+  std::vector<Enqueue> launched_;  // records of collectives
   std::vector<Annotation> annotations_;
   std::vector<Launch> launches_;
   std::vector<Execution> executions_;

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "producers/import/standing_end.h"
 #include "schemas/function.h"
 
 namespace eroica {
@@ -76,8 +77,10 @@ class Matcher {
     MatchPointToPoint();
     MatchWithoutGroup();
     for (auto& [key, group] : groups_) MatchGroup(group);
+    ReportStandstill();
     for (RankTrace* trace : traces_) {
       for (const CollectiveCall& call : trace->collectives) {
+        if (!call.ran) continue;
         ++(call.communicator != CollectiveCall::kUnmatched ? report_.matched : report_.unmatched);
       }
     }
@@ -147,19 +150,85 @@ class Matcher {
   // Sequence numbers: as stated where every call of every member has one, else by order.
   void MatchGroup(Group& group) {
     bool stated = true;
+    std::map<uint32_t, CallsAtEnd> ends;
     for (auto& [rank, member] : group.members) {
       std::stable_sort(member.calls.begin(), member.calls.end(), EarlierCall);
+      CallsAtEnd end = SplitAtEnd(*member.trace, member.calls);
+      std::erase_if(member.calls, [](const CollectiveCall* call) { return !call->ran; });
       for (const CollectiveCall* call : member.calls) stated = stated && call->stated_sequence >= 0;
+      ends.emplace(rank, std::move(end));
+    }
+    const bool stands = Stands(ends);
+    report_.ends_apart = report_.ends_apart || (!stands && EndApart(ends));
+    if (stands) {
+      for (auto& [rank, member] : group.members) member.calls = ends[rank].ended;
     }
     if (!stated && !AgreeOnOrder(group)) return;
     for (auto& [rank, member] : group.members) {
       const uint32_t communicator = CommunicatorOf(*member.trace, group.info);
       std::map<CollectiveOperation, uint64_t> next;
+      uint64_t next_stated = 0;
+      const auto sequence_of = [&](const CollectiveCall& call) {
+        if (!stated) return next[call.operation]++;
+        const uint64_t own =
+            call.stated_sequence >= 0 ? static_cast<uint64_t>(call.stated_sequence) : next_stated;
+        next_stated = own + 1;
+        return own;
+      };
       for (CollectiveCall* call : member.calls) {
         call->communicator = communicator;
-        call->sequence =
-            stated ? static_cast<uint64_t>(call->stated_sequence) : next[call->operation]++;
+        call->sequence = sequence_of(*call);
       }
+      if (!stands) continue;
+      stands_ = true;
+      for (const CollectiveCall* call : ends[rank].standing) {
+        member.trace->standing.push_back({.communicator = communicator,
+                                          .operation = call->operation,
+                                          .sequence = sequence_of(*call),
+                                          .bytes = call->bytes,
+                                          .started = call->ran,
+                                          .launched_ns = call->order_ns});
+      }
+    }
+  }
+
+  // Members wait to the end of their traces in what another has not come to, or what ends on none;
+  // before that all have done the same.
+  static bool Stands(const std::map<uint32_t, CallsAtEnd>& ends) {
+    if (ends.size() < 2) return false;
+    const std::vector<CollectiveCall*>& first = ends.begin()->second.ended;
+    const bool agree = std::ranges::all_of(
+        ends, [&first](const auto& entry) { return SameOrder(first, entry.second.ended); });
+    return agree && !first.empty() &&
+           std::ranges::any_of(ends, [](const auto& entry) { return entry.second.endless; });
+  }
+
+  // Some have launched what others have not, and it has not run: the job stands still there, or the
+  // traces end at different moments.
+  static bool EndApart(const std::map<uint32_t, CallsAtEnd>& ends) {
+    const auto launched = [](const CallsAtEnd& end) {
+      return std::ranges::count(end.standing, false, [](const auto* call) { return call->ran; });
+    };
+    const auto first = launched(ends.begin()->second);
+    return std::ranges::any_of(ends,
+                               [&](const auto& entry) { return launched(entry.second) != first; });
+  }
+
+  // Who waits for whom is known where all ranks are.
+  void ReportStandstill() {
+    if (!stands_) return;
+    if (traces_.size() < world_.size()) {
+      Warn(
+          "the traces end while ranks wait in a collective: give those of all ranks to learn who "
+          "has not come to it");
+      return;
+    }
+    report_.ends_standing = true;
+    for (RankTrace* trace : traces_) {
+      trace->ends_standing = true;
+      std::ranges::sort(trace->standing, {}, [](const StandingCall& call) {
+        return std::tuple(call.communicator, call.operation, call.sequence);
+      });
     }
   }
 
@@ -346,6 +415,7 @@ class Matcher {
   std::map<GroupKey, Group> groups_;
   std::map<uint32_t, Calls> point_to_point_;  // by rank, in program order
   std::map<uint32_t, Calls> without_group_;
+  bool stands_ = false;  // some group does
   MatchReport report_;
 };
 

@@ -19,15 +19,17 @@ namespace eroica {
 struct MatchReport {
   uint64_t matched = 0;
   uint64_t unmatched = 0;
+  bool ends_standing = false;  // the traces end in a standstill of the job
+  bool ends_apart = false;     // or in collectives that only some have launched, and that never ran
   std::vector<std::string> warnings;
 };
 
 // Equal on all members of a group.
 CommId CommunicatorId(const JobId& job, const ProcessGroup& group);
 
-// Fills communicator and sequence of all calls, and RankTrace::communicators: every peer and member
-// in them is of this world. Traces have distinct ranks; groups and peers of another world count as
-// unknown.
+// Fills communicator and sequence of all calls that ended, RankTrace::communicators, and what ranks
+// wait in where the traces end in a standstill (standing_end.h): every peer and member in them is
+// of this world. Traces have distinct ranks; groups and peers of another world count as unknown.
 MatchReport MatchCollectives(const JobId& job, const World& world,
                              std::span<RankTrace* const> traces);
 

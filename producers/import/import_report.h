@@ -61,6 +61,8 @@ struct ImportReport {
   uint32_t ranks_with_steps = 0;   // of these, whose traces mark their training steps
   uint32_t ranks_with_stacks = 0;  // of these, whose traces hold Python call stacks
   StepWindows windows;             // into which the steps are cut
+  bool ends_standing = false;      // the traces end while ranks wait in a collective for good
+  bool ends_apart = false;         // or in collectives that only some ranks have launched
   bool stalled_only = false;       // flight-recorder dumps without traces
   // Of those: what they do not say of a standstill, and what would; each full sentences.
   std::vector<std::string> left_open;

@@ -47,7 +47,9 @@ struct CollectiveCall {
   // start of its enqueue where that is known, else its own: the order in which the program asked
   // for it
   int64_t order_ns = 0;
-  int64_t start_ns = 0;  // of the execution
+  int64_t start_ns = 0;  // of the execution; of the launch, if nothing of it has run
+  int64_t end_ns = 0;    // likewise
+  bool ran = true;       // else the thread launched it, and the trace ends before it runs
   CollectiveOperation operation = CollectiveOperation::kUnknown;
   uint64_t bytes = 0;  // of this rank's input, 0 where unknown
   int32_t group = -1;  // index into RankTrace::groups, -1 where the trace does not tell
@@ -61,6 +63,16 @@ struct CollectiveCall {
   // Index into RankTrace::collectives of a further operation of the same kernel; -1: none. What a
   // group sends and receives runs as one kernel.
   int32_t next = -1;
+};
+
+// An operation that the rank entered, and that its trace does not see end.
+struct StandingCall {
+  uint32_t communicator = 0;  // index into RankTrace::communicators
+  CollectiveOperation operation = CollectiveOperation::kUnknown;
+  uint64_t sequence = 0;
+  uint64_t bytes = 0;
+  bool started = false;
+  int64_t launched_ns = 0;  // relative to the trace's base time
 };
 
 struct RankTrace {
@@ -91,6 +103,7 @@ struct RankTrace {
   uint32_t pid = 0;
   int32_t device = -1;
   int64_t base_time_ns = 0;
+  int64_t end_ns = 0;  // of its last event, relative to the base time
   bool has_device_events = false;
   bool has_python_frames = false;
   bool whole_microseconds = true;  // every time is one
@@ -102,7 +115,10 @@ struct RankTrace {
   IntervalStore intervals;
   std::vector<Mark> marks;  // any order; times relative to base_time_ns
   std::vector<CollectiveCall> collectives;
-  std::vector<Communicator> communicators;    // filled by the matcher
+  std::vector<Communicator> communicators;  // filled by the matcher
+  // Likewise: whether the traces of the job end in a standstill, and what this rank waits in.
+  bool ends_standing = false;
+  std::vector<StandingCall> standing;
   std::vector<ConnectionSample> connections;  // by peer, without a time: what it sent in all
 };
 

@@ -8,6 +8,7 @@
 
 #include "producers/import/batch_builder.h"
 #include "producers/import/call_stack_builder.h"
+#include "producers/import/standing_end.h"
 
 namespace eroica {
 namespace {
@@ -53,6 +54,8 @@ class Writer {
       InsertMark({last_end_ns_ - trace_.base_time_ns, MarkKind::kStepEnd, 0});
     if (absl::Status status = WriteMarks(std::numeric_limits<int64_t>::max()); !status.ok())
       return status;
+    if (trace_.ends_standing)
+      builder_.Report(StandingReport(trace_, trace_.base_time_ns + trace_.end_ns), at_end_);
     absl::Status status = builder_.Finish(LossesOf(counts_));
     report_.batches += builder_.batches();
     return status;
@@ -109,9 +112,17 @@ class Writer {
     last_end_ns_ = std::max(last_end_ns_, start_ns + record.duration_ns);
     if (absl::Status status = WriteMarks(record.start_ns); !status.ok()) return status;
     ++report_.intervals;
+    NoteEnd(record, function);
     operations_.clear();
     if (record.kind == IntervalKind::kCollective) CollectOperations(record.a);
     return builder_.AddInterval(start_ns, record.duration_ns, function, record.lane, operations_);
+  }
+
+  // Of what the training thread is in at the trace's end, the innermost.
+  void NoteEnd(const IntervalRecord& record, uint32_t function) {
+    if (!trace_.ends_standing || trace_.lanes[record.lane].kind != LaneKind::kTrainingThread)
+      return;
+    if (IsAtEnd(trace_, last_progress_ns_, record.start_ns, record.duration_ns)) at_end_ = function;
   }
 
   // Those of the kernel that are matched.
@@ -173,6 +184,8 @@ class Writer {
   ImportReport& report_;
   std::vector<Collective> operations_;  // of the interval at hand
   bool has_steps_ = false;
+  const int64_t last_progress_ns_ = LastProgress(trace_);
+  uint32_t at_end_ = TraceFunctions::kNone;
   int64_t steps_ = 0;  // that end
   uint64_t steps_ended_ = 0;
   size_t next_mark_ = 0;

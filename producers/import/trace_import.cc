@@ -129,6 +129,8 @@ class Import {
     MatchReport matches = MatchCollectives(report_.job, settled->world, *ranks);
     report_.collectives = matches.matched;
     report_.collectives_unmatched = matches.unmatched;
+    report_.ends_standing = matches.ends_standing;
+    report_.ends_apart = matches.ends_apart;
     for (std::string& warning : matches.warnings) report_.warnings.push_back(std::move(warning));
     TakeConnections(*ranks);
     report_.windows = ChooseWindows(*ranks, options_.window_steps);
