@@ -263,10 +263,8 @@ CaptureGaps StandstillWithoutReason() {
   CaptureGaps gaps;
   Add(true,
       "Operations are in flight in these dumps, and nobody is seen to wait for anybody: a dump "
-      "tells "
-      "why a job stands, and nothing of one that runs. Traces of its steps (torch.profiler), or "
-      "the "
-      "stacks of all ranks (py-spy dump), would tell.",
+      "says why a job stands, and nothing of one that runs. Traces of its steps (torch.profiler), "
+      "or the stacks of all ranks (py-spy dump), would tell.",
       &gaps);
   return gaps;
 }

@@ -11,6 +11,7 @@
 
 #include "diagnosis/measurements/busiest_connection.h"
 #include "diagnosis/statistics/robust_statistics.h"
+#include "diagnosis/suppressed_steps.h"
 #include "schemas/codec.h"
 #include "stream_ops/topics.h"
 
@@ -49,12 +50,14 @@ class CommonWait {
   std::map<int64_t, int64_t> least_ns_;  // by step
 };
 
-// Of the newest steps, likewise.
+// Of the newest steps, likewise, but those that nothing is diagnosed of (suppressed_steps.h).
 class StepLengths {
  public:
   void Add(const PatternBatch& batch) {
     for (const StepRecord& record : batch.steps) {
+      if (record.id < kWarmUpSteps) continue;
       Step& step = steps_[record.id];
+      step.paused = step.paused || record.pause != Pause::kNone;
       step.duration_ns = std::max(step.duration_ns, record.duration_ns);
       const int64_t busy_ns = record.duration_ns - record.peer_wait_ns;
       if (step.rank >= 0 && busy_ns <= step.busy_ns) continue;
@@ -67,16 +70,17 @@ class StepLengths {
     std::vector<double> durations;
     double all_ns = 0;
     for (const auto& [id, step] : steps_) {
+      if (step.paused) continue;
       durations.push_back(static_cast<double>(step.duration_ns));
       all_ns += durations.back();
     }
-    LongSteps result{.of_all = static_cast<uint32_t>(steps_.size()),
+    LongSteps result{.of_all = static_cast<uint32_t>(durations.size()),
                      .usual_ns = Median(std::span(durations))};
     double beyond_ns = 0;
     bool one_rank = true;
     for (const auto& [id, step] : steps_) {
       const auto duration_ns = static_cast<double>(step.duration_ns);
-      if (duration_ns <= kLong * result.usual_ns) continue;
+      if (step.paused || duration_ns <= kLong * result.usual_ns) continue;
       const double excess_ns = duration_ns - result.usual_ns;
       const bool busy = 2 * (static_cast<double>(step.busy_ns) - result.usual_ns) > excess_ns;
       one_rank = one_rank && busy && (result.steps == 0 || result.rank == step.rank);
@@ -98,6 +102,7 @@ class StepLengths {
     int64_t duration_ns = 0;  // of the rank that takes longest
     int64_t busy_ns = 0;      // of the busiest
     int32_t rank = -1;        // that one
+    bool paused = false;      // in a checkpoint or an evaluation
   };
   std::map<int64_t, Step> steps_;
 };

@@ -22,7 +22,8 @@ struct StoppedCapture {
   int64_t last_step = -1;
 };
 
-// Steps that take more than twice as long as the median one.
+// Steps that take more than twice as long as the median one: without warm-up, checkpoints and
+// evaluations.
 struct LongSteps {
   uint32_t steps = 0;
   uint32_t of_all = 0;

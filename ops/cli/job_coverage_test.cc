@@ -24,9 +24,10 @@ class JobCoverageTest : public ::testing::Test {
     EXPECT_TRUE(CreateMissingTopics(log_.admin(), kDefaultTopicPrefix, TopicLayout()).ok());
   }
 
-  // Steps from 0 on of 100 ms, of which the rank waits for others for so long.
+  // Steps from 0 on of 100 ms, of which the rank waits for others for so long; one of them may take
+  // a second.
   void Report(uint32_t rank, const std::vector<int64_t>& waits_ms,
-              const std::vector<SuspendedCapture>& suspended = {}) {
+              const std::vector<SuspendedCapture>& suspended = {}, size_t long_step = 1'000) {
     PatternBatch batch;
     batch.job = JobId{"job"};
     batch.rank = RankId{rank};
@@ -38,9 +39,10 @@ class JobCoverageTest : public ::testing::Test {
                     .first_step = 0,
                     .last_step = static_cast<int64_t>(waits_ms.size()) - 1};
     for (const int64_t wait_ms : waits_ms)
-      batch.steps.push_back({.id = static_cast<int64_t>(batch.steps.size()),
-                             .duration_ns = kStepMs * kNsPerMs,
-                             .peer_wait_ns = wait_ms * kNsPerMs});
+      batch.steps.push_back(
+          {.id = static_cast<int64_t>(batch.steps.size()),
+           .duration_ns = kNsPerMs * (batch.steps.size() == long_step ? 10 * kStepMs : kStepMs),
+           .peer_wait_ns = wait_ms * kNsPerMs});
     batch.suspended = suspended;
     Append(encoder_.Encode(batch));
   }
@@ -83,6 +85,28 @@ class JobCoverageTest : public ::testing::Test {
   MemoryLog log_;
   TestEncoder encoder_;
 };
+
+TEST_F(JobCoverageTest, AStepThatTakesLongIsOfTheRankThatIsBusyInIt) {
+  Report(0, {0, 0, 0, 0, 950, 0, 0, 0}, {}, 4);
+  Report(1, {0, 0, 0, 0, 10, 0, 0, 0}, {}, 4);
+  const LongSteps of_one = Measure().long_steps;
+  EXPECT_EQ(of_one.steps, 1u);
+  EXPECT_EQ(of_one.of_all, 5u) << "without warm-up";
+  EXPECT_EQ(of_one.rank, 1);
+  EXPECT_NEAR(of_one.share, 900.0 / 1400, 1e-9);
+}
+
+TEST_F(JobCoverageTest, AStepInWhichAllWaitIsNobodys) {
+  Report(0, {0, 0, 0, 0, 950, 0, 0, 0}, {}, 4);
+  Report(1, {0, 0, 0, 0, 940, 0, 0, 0}, {}, 4);
+  EXPECT_EQ(Measure().long_steps.steps, 1u);
+  EXPECT_EQ(Measure().long_steps.rank, -1);
+}
+
+TEST_F(JobCoverageTest, WarmUpIsNoLongStep) {
+  Report(0, {0, 0, 0, 0, 0, 0, 0, 0}, {}, 1);
+  EXPECT_EQ(Measure().long_steps.steps, 0u);
+}
 
 TEST_F(JobCoverageTest, RanksThatAllWaitHaveThatInCommon) {
   Report(0, {50, 60});
