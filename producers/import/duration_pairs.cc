@@ -1,5 +1,7 @@
 #include "producers/import/duration_pairs.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "producers/import/json_scan.h"
@@ -47,9 +49,14 @@ bool DurationPairs::End(const ChromeEvent& event,
                         const std::function<void(const ChromeEvent&)>& use) {
   const auto found = open_.find(KeyOf(event));
   if (found == open_.end()) return false;
-  const Open open = std::move(found->second.back());
-  found->second.pop_back();
-  if (found->second.empty()) open_.erase(found);
+  std::vector<Open>& opens = found->second;
+  auto ended = std::prev(opens.end());
+  // Where two touch, the next one's begin may stand before the end.
+  const auto named = std::ranges::find(opens.rbegin(), opens.rend(), event.name, &Open::name);
+  if (!event.name.empty() && named != opens.rend()) ended = std::prev(named.base());
+  const Open open = std::move(*ended);
+  opens.erase(ended);
+  if (opens.empty()) open_.erase(found);
   --open_count_;
   ChromeEvent whole = Interval(open, event.start_ns);
   whole.bad_time = whole.bad_time || event.bad_time || !event.has_start;

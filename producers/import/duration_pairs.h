@@ -1,5 +1,6 @@
 // Pairs duration events of a Chrome trace: what one of phase B begins, the next E of its thread
-// ends, innermost first (Trace Event Format, "Duration Events"). One owner, one thread; fed in file
+// ends: the innermost of its name, if it has one, else the innermost (Trace Event Format, "Duration
+// Events"). One owner, one thread; fed in file
 // order, in which the events of a thread ascend.
 #pragma once
 

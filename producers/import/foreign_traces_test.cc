@@ -97,6 +97,16 @@ TEST_F(ForeignTraces, ABeginAndItsEndAreOneInterval) {
   EXPECT_EQ(report.ranks_with_steps, 1u);
 }
 
+TEST_F(ForeignTraces, AnEndThatHasANameEndsWhatBearsIt) {
+  Write(0, {PhaseEvent('B', "first", 1, 0), PhaseEvent('B', "second", 1, 20),
+            PhaseEvent('E', "first", 1, 20), PhaseEvent('E', "second", 1, 50)});
+  Import();
+  const std::vector<SeenInterval> seen = sink.Intervals(0);
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_EQ(seen[0].duration_ns, 20'000);
+  EXPECT_EQ(seen[1].duration_ns, 30'000);
+}
+
 TEST_F(ForeignTraces, WhatNothingEndsLastsToTheLastEvent) {
   Write(0, {PhaseEvent('B', "stuck", 1, 10), Complete("cpu_op", "aten::mm", 2, 20, 80)});
   const ImportReport report = Import();
