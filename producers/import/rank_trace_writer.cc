@@ -54,8 +54,7 @@ class Writer {
       InsertMark({last_end_ns_ - trace_.base_time_ns, MarkKind::kStepEnd, 0});
     if (absl::Status status = WriteMarks(std::numeric_limits<int64_t>::max()); !status.ok())
       return status;
-    if (trace_.ends_standing)
-      builder_.Report(StandingReport(trace_, trace_.base_time_ns + trace_.end_ns), at_end_);
+    if (trace_.ends_standing) builder_.Report(StandingReport(trace_), at_end_);
     absl::Status status = builder_.Finish(LossesOf(counts_));
     report_.batches += builder_.batches();
     return status;

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "schemas/codec.h"
+
 namespace eroica {
 namespace {
 
@@ -52,6 +54,12 @@ bool LastsToTheEnd(const RankTrace& trace, const CollectiveCall& call) {
   return trace.end_ns - call.end_ns <= (trace.end_ns - call.start_ns) / kAboutPart;
 }
 
+// No later than any time of a batch.
+int64_t Absolute(const RankTrace& trace, int64_t time_ns) {
+  const int64_t latest_ns = CodecLimits::kMaxTimeNs - trace.base_time_ns;
+  return trace.base_time_ns + std::min(time_ns, std::max<int64_t>(0, latest_ns));
+}
+
 }  // namespace
 
 CallsAtEnd SplitAtEnd(const RankTrace& trace, const std::vector<CollectiveCall*>& calls) {
@@ -73,8 +81,8 @@ CallsAtEnd SplitAtEnd(const RankTrace& trace, const std::vector<CollectiveCall*>
   return split;
 }
 
-ProgressReport StandingReport(const RankTrace& trace, int64_t time_ns) {
-  ProgressReport report{.time_ns = time_ns, .timed_out = true};
+ProgressReport StandingReport(const RankTrace& trace) {
+  ProgressReport report{.time_ns = Absolute(trace, trace.end_ns), .timed_out = true};
   std::map<std::tuple<uint16_t, CollectiveOperation>, OperationCount> operations;
   const auto count = [&](uint32_t communicator, CollectiveOperation operation) -> OperationCount& {
     OperationCount& row = operations[{static_cast<uint16_t>(communicator), operation}];
@@ -90,15 +98,18 @@ ProgressReport StandingReport(const RankTrace& trace, int64_t time_ns) {
   for (const StandingCall& call : trace.standing) {
     OperationCount& row = count(call.communicator, call.operation);
     row.launched = std::max(row.launched, call.sequence + 1);
+    if (report.in_flight.size() >= CodecLimits::kIntervals) continue;
     report.in_flight.push_back({.communicator = static_cast<uint16_t>(call.communicator),
                                 .operation = call.operation,
                                 .started = call.started,
                                 .peer = -1,
                                 .sequence = call.sequence,
                                 .bytes = call.bytes,
-                                .launched_ns = trace.base_time_ns + call.launched_ns});
+                                .launched_ns = Absolute(trace, call.launched_ns)});
   }
-  for (const auto& [unused, row] : operations) report.operations.push_back(row);
+  for (const auto& [unused, row] : operations) {
+    if (report.operations.size() < CodecLimits::kIntervals) report.operations.push_back(row);
+  }
   return report;
 }
 

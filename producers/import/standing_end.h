@@ -22,8 +22,8 @@ struct CallsAtEnd {
 CallsAtEnd SplitAtEnd(const RankTrace& trace, const std::vector<CollectiveCall*>& calls);
 
 // What the rank waits in (RankTrace::standing), and how many of each operation it has behind it.
-// Communicators: indices into RankTrace::communicators. time_ns: absolute, of the trace's end.
-ProgressReport StandingReport(const RankTrace& trace, int64_t time_ns);
+// Communicators: indices into RankTrace::communicators. At the time of the trace's end.
+ProgressReport StandingReport(const RankTrace& trace);
 
 // When the last matched collective of the rank ended, relative to the base time; 0 where none did.
 int64_t LastProgress(const RankTrace& trace);
