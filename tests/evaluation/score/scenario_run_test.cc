@@ -58,7 +58,8 @@ TEST(TruthsOf, WhatIsOptionalMayBeSaidBeforeAnyFault) {
 }
 
 SimulationReport Steps(std::vector<int64_t> step_ns) {
-  return {.steps = static_cast<uint32_t>(step_ns.size()), .step_ns = std::move(step_ns)};
+  const auto steps = static_cast<uint32_t>(step_ns.size());
+  return {.steps = steps, .step_ns = std::move(step_ns)};
 }
 
 TEST(EffectOnSteps, ComparesTheStepsInWhichAFaultCanShow) {

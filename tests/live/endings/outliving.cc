@@ -7,9 +7,9 @@
 // interpreter any more the process ends by SIGSEGV, here reliably.
 #include <dlfcn.h>
 #include <poll.h>
-#include <signal.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <functional>
