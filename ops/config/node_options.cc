@@ -53,9 +53,10 @@ Option Choice(Words words, std::vector<std::string> choices, Field field) {
   return option;
 }
 
-// NOLINTNEXTLINE(bugprone-macro-parentheses): a member's path cannot stand in parentheses
+// NOLINTBEGIN(bugprone-macro-parentheses): a member's path cannot stand in parentheses
 #define FIELD(path) \
   [](NodeConfig & config) -> auto& { return config.path; }
+// NOLINTEND(bugprone-macro-parentheses)
 
 void AddNode(std::vector<Option>* options) {
   options->push_back(Choice({"node.roles", "", "The stages that this node runs."},

@@ -61,11 +61,11 @@ bool IsHostName(std::string_view text) {
 }  // namespace
 
 std::optional<NodeUrl> ParseNodeUrl(std::string_view url) {
-  constexpr std::string_view kHttp = "http://";
-  constexpr std::string_view kHttps = "https://";
-  NodeUrl parsed{.tls = url.starts_with(kHttps), .host = {}, .port = {}};
-  if (!parsed.tls && !url.starts_with(kHttp)) return std::nullopt;
-  url.remove_prefix(parsed.tls ? kHttps.size() : kHttp.size());
+  constexpr std::string_view kPlainScheme = "http://";
+  constexpr std::string_view kTlsScheme = "https://";
+  NodeUrl parsed{.tls = url.starts_with(kTlsScheme), .host = {}, .port = {}};
+  if (!parsed.tls && !url.starts_with(kPlainScheme)) return std::nullopt;
+  url.remove_prefix(parsed.tls ? kTlsScheme.size() : kPlainScheme.size());
   const size_t colon = url.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;
   parsed.host = url.substr(0, colon);
@@ -147,7 +147,8 @@ void NodeDirectory::Take(const ConsumerRecord& record) {
   }
   std::optional<KnownNode> node = DecodeNode(record.value);
   if (!node || (nodes_.size() >= kNodesMax && !nodes_.contains(node->name))) return;
-  nodes_[node->name] = *std::move(node);
+  KnownNode& known = nodes_[node->name];
+  known = *std::move(node);
 }
 
 std::vector<KnownNode> NodeDirectory::Others() const {

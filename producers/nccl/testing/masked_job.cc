@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <poll.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -43,7 +44,8 @@ int RunJob(NcclHarness* nccl, const char* mask) {
   const uint32_t work = eroica_function("work", EROICA_CPU_OP, EROICA_WAIT_NONE, EROICA_NO_PARENT);
   const uint8_t lane = eroica_lane("main", EROICA_TRAINING_THREAD);
   for (int step = 0; step < kSteps; ++step) {
-    if (step == kMaskedFrom && mask != nullptr) nccl->mask = std::atoi(mask);
+    if (step == kMaskedFrom && mask != nullptr)
+      std::atomic_ref<int>(nccl->mask).store(std::atoi(mask));
     const int64_t begin_ns = eroica_now_ns();
     eroica_step(begin_ns);
     PassTime();
