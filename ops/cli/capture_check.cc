@@ -22,7 +22,7 @@ std::string Variable(const MachineFacts& facts, const std::string& name) {
 
 bool IsSwitchedOff(const MachineFacts& facts) {
   const std::string value = Variable(facts, "EROICA_DISABLE");
-  return value != "" && value != "0" && value != "false" && value != "no" && value != "off";
+  return !value.empty() && value != "0" && value != "false" && value != "no" && value != "off";
 }
 
 SourceCheck CheckCore(const MachineFacts& facts) {

@@ -224,19 +224,19 @@ absl::Status NodeReplays::Run(ReplayStatus* replay, const std::stop_token& stop)
   before_run_(*replay);
   absl::StatusOr<NodeConfig> config = ConfigOf(replay->order);
   if (!config.ok()) return config.status();
-  const absl::StatusOr<ReplayJob> job = PrepareReplay(*std::move(config),
-                                                      {.source = {},
-                                                       .from_ms = replay->order.from_ms,
-                                                       .to_ms = replay->order.to_ms,
-                                                       .job = replay->order.job,
-                                                       .config = {}},
-                                                      replay->id);
-  if (!job.ok()) return job.status();
-  const absl::StatusOr<ReplayFolder> folder = OpenReplayFolder(*job, replay->folder);
+  const absl::StatusOr<ReplayJob> prepared = PrepareReplay(*std::move(config),
+                                                           {.source = {},
+                                                            .from_ms = replay->order.from_ms,
+                                                            .to_ms = replay->order.to_ms,
+                                                            .job = replay->order.job,
+                                                            .config = {}},
+                                                           replay->id);
+  if (!prepared.ok()) return prepared.status();
+  const absl::StatusOr<ReplayFolder> folder = OpenReplayFolder(*prepared, replay->folder);
   if (!folder.ok()) return folder.status();
   if (absl::Status status = WriteReplayOrder(*replay); !status.ok()) return status;
   absl::StatusOr<ReplayOutcome> outcome =
-      RunReplay(*folder, job->source, job->config, [&](int64_t done, int64_t total) {
+      RunReplay(*folder, prepared->source, prepared->config, [&](int64_t done, int64_t total) {
         replay->done = done;
         replay->total = total;
         return Progress(replay->id, done, total, stop);
