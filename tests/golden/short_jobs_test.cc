@@ -69,7 +69,8 @@ Kept KeptAfter(int jobs, const JobRetention& retention, int restart_every) {
   const Topology topology = EroicaTopology(retention);
   BoundedRunOptions options;
   options.commit_records_max = 8;
-  const size_t batches_of_life = batches.size() / jobs * restart_every;
+  const size_t batches_of_life =
+      batches.size() / static_cast<size_t>(jobs) * static_cast<size_t>(restart_every);
   for (size_t first = 0; first < batches.size(); first += batches_of_life) {
     std::vector<const EventBatch*> in_order;
     for (size_t i = first; i < std::min(first + batches_of_life, batches.size()); ++i)
