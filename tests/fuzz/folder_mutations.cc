@@ -147,7 +147,7 @@ void ChangeBytes(FuzzChoices& choices, std::string* content) {
   const size_t at = choices.Below(content->size());
   const size_t length = std::min(content->size() - at, 1 + choices.Below(40));
   switch (choices.Below(5)) {
-    case 0: (*content)[at] ^= static_cast<char>(1 << choices.Below(8)); return;
+    case 0: (*content)[at] = static_cast<char>((*content)[at] ^ (1 << choices.Below(8))); return;
     case 1: content->erase(at, length); return;
     case 2: content->insert(choices.Below(content->size()), content->substr(at, length)); return;
     case 3: content->resize(at); return;  // cut off

@@ -248,8 +248,13 @@ FuzzFolder FolderOfTraces(FuzzChoices& choices) {
   FuzzFolder folder;
   for (size_t rank = 0; rank < job.ranks; ++rank) {
     Json events = RankEvents(job, rank, choices).Make();
-    Json trace = bare ? std::move(events) : Header(job, rank);
-    if (!bare) trace["traceEvents"] = std::move(events);
+    Json trace;
+    if (bare) {
+      trace = std::move(events);
+    } else {
+      trace = Header(job, rank);
+      trace["traceEvents"] = std::move(events);
+    }
     folder[fmt::format("rank{}.json{}", rank, compressed ? ".gz" : "")] = trace.dump();
     if (choices.OneIn(6))
       folder[fmt::format("ss_rank{}.txt", rank)] = TcpInfoText(job, rank, choices);

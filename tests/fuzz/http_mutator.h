@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <string>
 
 #include "tests/fuzz/http_messages.h"
@@ -18,7 +17,7 @@ inline size_t MutateHttp(HttpMessages::Side side, uint8_t* data, size_t size, si
   if (seed % 4 == 0) text = messages.Good();
   if (seed % 16 != 0) text = messages.Changed(std::move(text));
   const size_t bytes = std::min(text.size(), max_size);
-  std::memcpy(data, text.data(), bytes);
+  std::copy_n(text.data(), bytes, data);
   return bytes;
 }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -26,8 +27,6 @@
 #include "tests/support/eroica_topology.h"
 #include "tests/support/pipeline.h"
 #include "tests/support/trace_jobs.h"
-
-extern char** environ;
 
 namespace eroica::testing {
 namespace {
