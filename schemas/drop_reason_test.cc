@@ -16,7 +16,7 @@ TEST(DropReason, EveryReasonHasANameOfItsOwn) {
     ++reasons;
     EXPECT_TRUE(names.insert(ToString(static_cast<DropReason>(value))).second) << value;
   }
-  EXPECT_EQ(reasons, 28);
+  EXPECT_EQ(reasons, 29);
 }
 
 TEST(DropReason, ANumberFromOutsideIsChecked) {

@@ -17,6 +17,7 @@ using ::testing::SizeIs;
 void AreOfDumps(StandingJob& job, bool starts_unknown) {
   for (uint32_t rank = 0; rank < job.standings().size(); ++rank) {
     job[rank].timed_out = true;
+    job[rank].last_step = -1;
     job[rank].starts_unknown = starts_unknown;
   }
 }
