@@ -14,8 +14,9 @@ SCRIPT = """
 import ctypes, sys, threading, time
 library = ctypes.CDLL(sys.argv[1])
 library.eroica_test_gil_rounds.restype = ctypes.c_long
+finalizing = "Py_IsFinalizing" if hasattr(ctypes.pythonapi, "Py_IsFinalizing") else "_Py_IsFinalizing"
 calls = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p)
-         for name in ("PyGILState_Ensure", "PyGILState_Release")]
+         for name in ("PyGILState_Ensure", "PyGILState_Release", finalizing)]
 for _ in range(4):
     threading.Thread(target=library.eroica_test_hold_gil, args=calls, daemon=True).start()
 deadline = time.monotonic() + 60
