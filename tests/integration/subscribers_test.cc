@@ -141,7 +141,7 @@ class SubscribersTest : public ::testing::Test {
     for (const char* topic : {kJsonTopic, kFlatBuffersTopic}) {
       followers_.push_back(std::make_unique<Follower>(
           std::string("Python on ") + topic,
-          std::vector<std::string>{"PYTHONPATH=" EROICA_FINDING_PYTHON, python, "-B",
+          std::vector<std::string>{std::string("PYTHONPATH=") + EROICA_FINDING_PYTHON, python, "-B",
                                    "ops/examples/follow_findings.py", "--bootstrap",
                                    broker_->address(), "--topic", topic, "--group",
                                    std::string("python-") + topic}));
