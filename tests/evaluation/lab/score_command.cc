@@ -312,8 +312,8 @@ void AddScoreCommand(CLI::App& app, int* exit_code) {
       "  eroica-lab score --max-ranks 512 --json | jq '.methods[].faults'\n"
       "  eroica-lab score --traces traces/                         real traces with a known truth\n"
       "  eroica-lab score tests/scenarios/evaluation --live tests/live/results.md --real "
-      "tests/evaluation/real/dumps.md --real tests/evaluation/real/results.md --real "
-      "tests/evaluation/real/baseline.md --markdown "
+      "tests/evaluation/real/dumps.md --real tests/evaluation/real/traces.md --real "
+      "tests/evaluation/real/results.md --real tests/evaluation/real/baseline.md --markdown "
       "docs/ACCURACY.md --svg docs/accuracy.svg\n\n"
       "Exit codes: 0 all right, 1 misses or false findings, 2 error.");
   command->callback([flags, exit_code] {
