@@ -97,5 +97,14 @@ TEST_F(ClockJumpTest, AStampOfTheWallClockIsMappedAsItStandsNow) {
   }
 }
 
+TEST_F(ClockJumpTest, ATimeBeyondAllTimesIsTheLastOrTheFirstOfThem) {
+  EXPECT_EQ(eroica_from_monotonic_ns(INT64_MAX), INT64_MAX);
+  still_monotonic_ns = int64_t{500} * 1'000'000'000;
+  still_wall_ns = kHourNs;  // set back: what it said before lies later
+  EXPECT_EQ(eroica_from_realtime_ns(INT64_MAX), INT64_MAX);
+  still_wall_ns = kHourNs * 600'000;
+  EXPECT_EQ(eroica_from_realtime_ns(INT64_MIN), INT64_MIN);
+}
+
 }  // namespace
 }  // namespace eroica

@@ -15,11 +15,12 @@ class CoreClock {
   CoreClock() : offset_ns_(Read(CLOCK_REALTIME) - Read(CLOCK_MONOTONIC)) {}
 
   int64_t NowNs() const { return FromMonotonic(Read(CLOCK_MONOTONIC)); }
-  int64_t FromMonotonic(int64_t monotonic_ns) const { return monotonic_ns + offset_ns_; }
+  // Both: a time that lies beyond all times is the last, or the first, of them.
+  int64_t FromMonotonic(int64_t monotonic_ns) const { return Shifted(monotonic_ns, offset_ns_); }
   // As the wall clock stands now: what was stamped before it was set is off by as much as it was
   // set.
   int64_t FromRealtime(int64_t realtime_ns) const {
-    return FromMonotonic(realtime_ns - (Read(CLOCK_REALTIME) - Read(CLOCK_MONOTONIC)));
+    return Shifted(realtime_ns, offset_ns_ - (Read(CLOCK_REALTIME) - Read(CLOCK_MONOTONIC)));
   }
   ClockSnapshot Snapshot() const {
     return {
@@ -27,6 +28,11 @@ class CoreClock {
   }
 
  private:
+  static int64_t Shifted(int64_t time_ns, int64_t by_ns) {
+    int64_t shifted_ns = 0;
+    if (!__builtin_add_overflow(time_ns, by_ns, &shifted_ns)) return shifted_ns;
+    return by_ns < 0 ? INT64_MIN : INT64_MAX;
+  }
   static int64_t Read(clockid_t clock) {
     timespec now{};
     ::clock_gettime(clock, &now);
