@@ -71,8 +71,13 @@ std::vector<const EventBatch*> InOrder(const std::vector<EventBatch>& batches) {
 void CreateTopics(Log& log, const std::string& prefix, int32_t partitions) {
   TopicLayout layout;
   layout.partitions.fill(partitions);
-  absl::Status status = CreateMissingTopics(log.admin(), prefix, layout);
-  status.Update(CreateMissing(log.admin(), ChangelogSpecs(prefix, layout)));
+  // A broker that has just started, on a busy machine, may take longer to lead than is waited for.
+  absl::Status status;
+  for (int tries = 0; tries < 5; ++tries) {
+    status = CreateMissingTopics(log.admin(), prefix, layout);
+    status.Update(CreateMissing(log.admin(), ChangelogSpecs(prefix, layout)));
+    if (!absl::IsUnavailable(status)) break;
+  }
   ASSERT_TRUE(status.ok()) << status;
 }
 
