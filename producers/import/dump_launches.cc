@@ -4,23 +4,13 @@
 #include <limits>
 
 #include "schemas/codec.h"
+#include "schemas/synchronizing_operation.h"
 
 namespace eroica {
 namespace {
 
 using Entry = FlightRecorderDump::Entry;
 using State = FlightRecorderDump::State;
-
-bool IsMutual(CollectiveOperation operation) {
-  switch (operation) {
-    case CollectiveOperation::kAllReduce:
-    case CollectiveOperation::kAllGather:
-    case CollectiveOperation::kReduceScatter:
-    case CollectiveOperation::kAllToAll:
-    case CollectiveOperation::kBarrier: return true;
-    default: return false;
-  }
-}
 
 // Entries of a batch are never looked at: what was is an operation of its own.
 bool IsLookedAt(const DumpLaunch& launch) {
@@ -52,7 +42,7 @@ RankLaunches Launches(uint32_t rank, const FlightRecorderDump& dump, const DumpG
                                .sequence = entry.sequence,
                                .point_to_point = entry.point_to_point,
                                .on_host = entry.on_host,
-                               .mutual = !entry.point_to_point && IsMutual(entry.operation)});
+                               .mutual = !entry.point_to_point && Synchronizes(entry.operation)});
     }
     DumpLaunch& launch = launches.rows[last];
     ++launch.entries;

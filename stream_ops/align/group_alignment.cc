@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "schemas/check.h"
+#include "schemas/synchronizing_operation.h"
 #include "stream_ops/align/saturating_sum.h"
 
 namespace eroica {
@@ -12,17 +13,6 @@ namespace {
 
 constexpr uint32_t kNoGroup = std::numeric_limits<uint32_t>::max();         // point to point
 constexpr uint32_t kSecondTime = std::numeric_limits<uint32_t>::max() - 1;  // a duplicate
-
-constexpr bool Synchronizes(CollectiveOperation operation) {
-  switch (operation) {
-    case CollectiveOperation::kAllReduce:
-    case CollectiveOperation::kAllGather:
-    case CollectiveOperation::kReduceScatter:
-    case CollectiveOperation::kAllToAll:
-    case CollectiveOperation::kBarrier: return true;
-    default: return false;
-  }
-}
 
 }  // namespace
 
