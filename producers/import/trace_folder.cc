@@ -149,28 +149,28 @@ int64_t NumberAtTheEnd(std::string_view name) {
   return error == std::errc() ? number : -1;
 }
 
-// The last one.
+// The number that a name states behind the word at this place, with - or _ between them; -1: none.
+int64_t NumberAt(std::string_view name, size_t digits) {
+  if (digits < name.size() && (name[digits] == '-' || name[digits] == '_')) ++digits;
+  int64_t number = -1;
+  const auto [rest, error] =
+      std::from_chars(name.data() + digits, name.data() + name.size(), number);
+  return error == std::errc() ? std::max<int64_t>(number, -1) : -1;
+}
+
+// Behind the last such word that a number follows.
 int64_t NumberBehindLast(std::string_view name, std::string_view word) {
   for (size_t at = name.rfind(word); at != std::string_view::npos;
        at = at == 0 ? std::string_view::npos : name.rfind(word, at - 1)) {
-    size_t digits = at + word.size();
-    if (digits < name.size() && (name[digits] == '-' || name[digits] == '_')) ++digits;
-    int64_t number = -1;
-    const auto [rest, error] =
-        std::from_chars(name.data() + digits, name.data() + name.size(), number);
-    if (error == std::errc() && number >= 0) return number;
+    if (const int64_t number = NumberAt(name, at + word.size()); number >= 0) return number;
   }
   return -1;
 }
 
-int64_t NumberBehind(const std::string& name, std::string_view word) {
-  for (size_t at = name.find(word); at != std::string::npos; at = name.find(word, at + 1)) {
-    size_t digits = at + word.size();
-    if (digits < name.size() && (name[digits] == '-' || name[digits] == '_')) ++digits;
-    int64_t number = -1;
-    const auto [rest, error] =
-        std::from_chars(name.data() + digits, name.data() + name.size(), number);
-    if (error == std::errc() && number >= 0) return number;
+// Behind the first such word that a number follows.
+int64_t NumberBehind(std::string_view name, std::string_view word) {
+  for (size_t at = name.find(word); at != std::string_view::npos; at = name.find(word, at + 1)) {
+    if (const int64_t number = NumberAt(name, at + word.size()); number >= 0) return number;
   }
   return -1;
 }
