@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// As dumps of a job tell of it: nobody reports, and starts are known or not.
+// Standings as dumps give them: no rank reports, and starts are known or not.
 void AreOfDumps(StandingJob& job, bool starts_unknown) {
   for (uint32_t rank = 0; rank < job.standings().size(); ++rank) {
     job[rank].timed_out = true;
@@ -97,7 +97,7 @@ TEST(HangOfDumps, WithoutADumpARankIsNotSaidToBeGone) {
   AreOfDumps(job, true);
   const Finding finding = Only(job);
   EXPECT_EQ(finding.subkind, "silent");
-  EXPECT_THAT(finding.title, HasSubstr("of which there is no dump"));
+  EXPECT_THAT(finding.title, HasSubstr("without a dump"));
   EXPECT_EQ(finding.explanation.find("reports of progress"), std::string::npos);
   EXPECT_LE(finding.confidence, 0.6);
 }

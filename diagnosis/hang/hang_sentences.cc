@@ -45,7 +45,7 @@ Words WordsOf(const HangView& view, const WaitGraph& graph, const HangClaim& cla
     longest_ns = std::max(longest_ns, standing->stalled_ns());
   }
   words.of_dumps = timed_out && !words.of_traces;
-  // A dump tells what launched something, and not what the thread is in now.
+  // The stacks of a dump are those of launches, not where the thread stands now.
   if (words.of_dumps) words.function.clear();
   if (!words.of_dumps)
     words.since = fmt::format(" for {}", DurationText(static_cast<double>(longest_ns)));
@@ -106,11 +106,10 @@ void SayNeverLaunched(const HangClaim& claim, const Words& w, const HungOperatio
 
 // Of a dump that is not there nobody knows why.
 void SayWithoutDump(const Words& w, Finding* f) {
-  f->title =
-      fmt::format("The job hangs: all wait for {}, of which there is no dump; {} wait{}.",
-                  w.culprits, Count(f->victims.size(), "rank"), f->victims.size() == 1 ? "s" : "");
+  f->title = fmt::format("The job hangs: all wait for {} without a dump; {} wait{}.", w.culprits,
+                         Count(f->victims.size(), "rank"), f->victims.size() == 1 ? "s" : "");
   f->explanation = fmt::format(
-      "{} wait in {}. Of {} there is no dump that tells anything: {} may have died, may never have "
+      "{} wait in {}. No dump says where {} stood: {} may have died, may never have "
       "launched it, or {} recorder was off.",
       w.waiting, w.operation, w.culprits, w.one ? "it" : "they", w.one ? "its" : "their");
   f->suggested_action = fmt::format(
@@ -345,7 +344,7 @@ void SaySites(const WaitGraph& graph, Finding* f) {
 
 void SayWhatDumpsLack(const HangClaim& claim, Finding* f) {
   f->caveats.push_back(
-      "Told from dumps of a flight recorder: for how long the job has stood is not in them.");
+      "The evidence is dumps of a flight recorder: for how long the job has stood is not in them.");
   if (claim.kind == HangKind::kNeverLaunched && claim.ahead.empty()) {
     f->caveats.push_back(
         "A dump that was written before those of the others looks like that of a rank that "
@@ -374,7 +373,8 @@ void AddSentences(const HangView& view, const WaitGraph& graph, const HangClaim&
     SayWhatDumpsLack(claim, finding);
   } else if (words.of_traces) {
     finding->caveats.push_back(
-        "Told from how the traces end: a job that went on behind their end looks the same.");
+        "The evidence is how the traces end: a job that continued behind their end looks the "
+        "same.");
   }
   const size_t unheard =
       view.world_size -

@@ -17,7 +17,7 @@ namespace {
 // Of a step in collectives, from here on the ranks that are missing are suspects: more than
 // communication takes of the steps of a healthy job (EROICA's expectation, METHODS 1.10).
 constexpr double kSuspiciousShare = 0.3;
-// Between hosts data takes a network, of which durations alone say nothing: from here on it may
+// Between hosts data takes a network, and durations alone say nothing about it: from here on it may
 // cost a job more than the faults that are looked for (from 3 to 5 % of a step on).
 constexpr double kWorthALook = 0.1;
 // Of that, so much is what all recorded ranks wait at once: then none of them is who they wait for.

@@ -22,7 +22,7 @@ struct CaptureGaps {
 
 // Of traces; coverage: of the job that was imported from them.
 CaptureGaps FindTraceGaps(const ImportReport& report, const JobCoverage& coverage);
-// Of dumps of which nothing was found, and which say nothing else of why.
+// For dumps without a finding and without another reason.
 CaptureGaps StandstillWithoutReason();
 // Where no finding says why: steps that take so much longer than the others that they cost a tenth
 // of the time. Of a few of them nobody knows whether they come again.

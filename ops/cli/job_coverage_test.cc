@@ -24,7 +24,7 @@ class JobCoverageTest : public ::testing::Test {
     EXPECT_TRUE(CreateMissingTopics(log_.admin(), kDefaultTopicPrefix, TopicLayout()).ok());
   }
 
-  // Steps from 0 on of 100 ms, of which the rank waits for others for so long; one of them may take
+  // Steps of 100 ms from 0 on; the rank waits for others for so long in each; one of them may take
   // a second.
   void Report(uint32_t rank, const std::vector<int64_t>& waits_ms,
               const std::vector<SuspendedCapture>& suspended = {}, size_t long_step = 1'000) {

@@ -25,7 +25,7 @@ struct Diagnosis {
   bool undecided() const { return findings.empty() && gaps.undecided; }
 };
 
-// Fails with failed precondition where the files are traces of which nothing can be said.
+// Fails with failed precondition where nothing can be said about the traces.
 // log: empty, with its topics. board: nullptr where nobody looks. imported: called before the
 // stages begin.
 absl::StatusOr<Diagnosis> DiagnoseTraces(const TraceFlags& traces, Log& log,
@@ -35,7 +35,7 @@ absl::StatusOr<Diagnosis> DiagnoseTraces(const TraceFlags& traces, Log& log,
 // A line what was imported, one a finding, one what is left open: each is an object.
 std::string ImportedJsonLine(const ImportReport& report);
 std::string FoundJsonLines(const Diagnosis& diagnosis);
-// Of traces of which nothing can be said.
+// For traces about which nothing can be said.
 std::string CannotTellJsonLine(const std::string& why);
 
 // For the terminal.

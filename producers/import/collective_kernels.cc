@@ -123,7 +123,7 @@ constexpr auto kFamilies = std::to_array<Family>({
     {"", "mscclpp", kUnknown},
 });
 
-// Libraries of which every kernel is an operation of several ranks; their own names begin so. HCCL
+// Prefixes of libraries whose kernels are all operations of several ranks. HCCL
 // of CANN writes hcom_allReduce__128_4_1 (hccl's operation names: hcom_broadcast_, hcom_send_,
 // hcom_batchSendRecv_); oneCCL's SYCL kernels begin with oneccl_.
 constexpr std::array<std::string_view, 3> kLibraries = {"hcom", "hcclbatch", "oneccl"};

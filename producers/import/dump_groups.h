@@ -1,5 +1,5 @@
 // The process groups of all flight-recorder dumps of a job, and who is in them. NCCL's recorder
-// lists groups with their members. Gloo's lists one without a name, with the members of whichever
+// lists groups with their members. Gloo's lists one without a name, with the members of any
 // group was made last: there the members are those that have entries of the group.
 #pragma once
 

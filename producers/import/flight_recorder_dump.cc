@@ -281,7 +281,8 @@ class DumpReader {
     }
   }
 
-  // Most operations of a job are launched by a few stacks, of which a pickle holds each frame once.
+  // Most operations of a job are launched by a few stacks, and a pickle holds each of their frames
+  // once.
   uint32_t SiteOf(const Node& frames) {
     std::string identity;
     bool known = true;

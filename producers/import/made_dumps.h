@@ -51,7 +51,7 @@ class MadeDump {
     }
     return *this;
   }
-  // That was launched, and of which nobody saw an end.
+  // A launched operation without an end.
   MadeDump& Open(int sequence, MadeEntry entry = {}) {
     entry.sequence = sequence;
     entry.state = "scheduled";

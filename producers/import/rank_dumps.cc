@@ -62,7 +62,7 @@ bool TellsMore(const FlightRecorderDump& x, const FlightRecorderDump& y) {
                                               : x.sites.size() > y.sites.size();
 }
 
-// From the first to the last moment of which a dump tells; nothing where no entry has a time.
+// From the earliest to the latest time of the entries; nothing where no entry has a time.
 struct Recorded {
   int64_t first_ns = 0;
   int64_t last_ns = 0;

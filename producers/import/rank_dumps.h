@@ -1,4 +1,4 @@
-// The flight-recorder dumps of one job: which file is of which rank, and which of them say
+// The flight-recorder dumps of one job: which file belongs to which rank, and which of them say
 // something of the standstill. Every file that does not is refused in the report, with the reason.
 #pragma once
 

@@ -197,7 +197,7 @@ class Import {
                           report_, sink_);
   }
 
-  // Failed precondition: traces, of which nothing can be said. Invalid argument: no traces.
+  // Failed precondition: nothing can be said about the traces. Invalid argument: no traces.
   absl::Status NothingToImport() const {
     std::string why;
     bool any_trace = false;
