@@ -77,20 +77,26 @@ uint32_t WindowsFor(const Rotation& rotation, const SpikeOptions& options) {
              : options.windows_with_rotation;
 }
 
-Finding DescribeRotation(const CrossRankView& view, const Rotation& rotation,
-                         const SpikeOptions& options) {
-  const FunctionPattern& sample = *rotation.sample;
+// A straggler that rotates, without its evidence and words. cost_ns: lost a step.
+Finding RoamingFinding(const CrossRankView& view, double cost_ns) {
   const Window& window = view.ranks().front().batch->window;
   Finding finding;
   finding.kind = FindingKind::kStepTime;
   finding.subkind = kRoaming;
-  finding.function = sample.name;
-  finding.stack = sample.stack;
-  finding.function_class = sample.function_class;
-  finding.lost_ns_per_step = rotation.cost_ns;
+  finding.lost_ns_per_step = cost_ns;
   finding.first_step = window.first_step;
   finding.last_step = window.last_step;
   finding.confidence = 0.7;
+  return finding;
+}
+
+Finding DescribeRotation(const CrossRankView& view, const Rotation& rotation,
+                         const SpikeOptions& options) {
+  const FunctionPattern& sample = *rotation.sample;
+  Finding finding = RoamingFinding(view, rotation.cost_ns);
+  finding.function = sample.name;
+  finding.stack = sample.stack;
+  finding.function_class = sample.function_class;
   finding.evidence = {
       {"slow_steps", "count", static_cast<double>(rotation.occurrences), 0, 0, rotation.rank_steps},
       {"function_time_per_slow_step", "ns", rotation.occurrence_ns, 0, 0, rotation.occurrences},
@@ -119,14 +125,7 @@ Finding DescribeRotation(const CrossRankView& view, const Rotation& rotation,
 }
 
 Finding DescribeTurns(const CrossRankView& view, const Turns& turns, const SpikeOptions& options) {
-  const Window& window = view.ranks().front().batch->window;
-  Finding finding;
-  finding.kind = FindingKind::kStepTime;
-  finding.subkind = kRoaming;
-  finding.lost_ns_per_step = turns.cost_ns;
-  finding.first_step = window.first_step;
-  finding.last_step = window.last_step;
-  finding.confidence = 0.7;
+  Finding finding = RoamingFinding(view, turns.cost_ns);
   finding.evidence = {
       {"slow_steps", "count", static_cast<double>(turns.slow_steps), 0, 0, turns.steps},
       {"stall", "ns", turns.stall_ns, 0, 0, turns.slow_steps},
