@@ -101,9 +101,9 @@ TEST_F(CaptureCheckTest, LittleSpaceIsSaidAndNoObstacle) {
   EXPECT_TRUE(Can());
 }
 
-TEST_F(CaptureCheckTest, PythonFrom39To314) {
+TEST_F(CaptureCheckTest, PythonFrom39To315) {
   const std::map<int, Capture> expected = {
-      {8, Capture::kNo}, {9, Capture::kYes}, {14, Capture::kYes}, {15, Capture::kNo}};
+      {8, Capture::kNo}, {9, Capture::kYes}, {15, Capture::kYes}, {16, Capture::kNo}};
   for (const auto& [minor, capture] : expected) {
     facts_.python.minor = minor;
     EXPECT_EQ(Of("python").capture, capture) << minor;

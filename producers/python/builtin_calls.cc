@@ -12,7 +12,7 @@
 namespace eroica {
 namespace {
 
-// CPython's stable ABI, methodobject.h: layout and flags are the same from 3.9 to 3.14.
+// CPython's stable ABI, methodobject.h: layout and flags are the same from 3.9 to 3.15.
 using BuiltinFunction = PyPointer (*)(PyPointer self, PyPointer const* arguments, ptrdiff_t count);
 struct MethodDefinition {
   const char* name;

@@ -9,7 +9,7 @@ namespace eroica {
 namespace {
 
 constexpr int kFirstMinor = 9;
-constexpr int kLastMinor = 14;
+constexpr int kLastMinor = 15;
 
 template <typename Function>
 bool Find(const char* name, Function** function) {
@@ -63,7 +63,7 @@ bool FindCPython(CPythonApi* api, const char** why) {
   const char* version = api->Py_GetVersion();
   if (std::strncmp(version, "3.", 2) == 0) api->minor = std::atoi(version + 2);
   if (api->minor < kFirstMinor || api->minor > kLastMinor) {
-    *why = "a CPython outside 3.9 to 3.14";
+    *why = "a CPython outside 3.9 to 3.15";
     return false;
   }
   if (std::strstr(version, "free-threading") != nullptr) {

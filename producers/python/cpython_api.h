@@ -1,6 +1,6 @@
 // The few functions of CPython that we call, found in the running process: one binary serves
-// CPython 3.9 to 3.14, and none of its headers is needed. Objects are opaque; whoever gets a new
-// reference gives it back with Py_DecRef. Everything but what is marked [any thread] needs the GIL.
+// CPython 3.9 to 3.15, and none of its headers is needed. Objects are opaque; the caller gives a
+// new reference back with Py_DecRef. Everything but what is marked [any thread] needs the GIL.
 #pragma once
 
 #include <cstddef>

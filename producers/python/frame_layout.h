@@ -1,15 +1,16 @@
-// Where CPython 3.9 to 3.13 keep what a thread's stack consists of: offsets in bytes, of 64-bit
-// release builds (Include/cpython/pystate.h, code.h, unicodeobject.h, internal/pycore_frame.h).
-// They do not change within a minor version; FrameReader compares what they give with what CPython
-// says before it relies on them.
+// Where CPython keeps what a thread's stack consists of: offsets in bytes, in 64-bit release
+// builds. Up to 3.12 they come from its headers (Include/cpython/pystate.h, code.h,
+// unicodeobject.h, internal/pycore_frame.h) and do not change within a minor version; from 3.13 on
+// the interpreter says them itself (debug_offsets.h). FrameReader compares what they give with what CPython says
+// before it relies on them.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace eroica {
 
 struct FrameLayout {
-  int minor;  // of 3.minor
   // PyThreadState: the running frame, or what points at it (up to 3.12: _PyCFrame).
   uint16_t thread_frame;
   uint16_t thread_number;  // uint64_t
@@ -25,16 +26,20 @@ struct FrameLayout {
   // PyUnicodeObject: where its text begins, ASCII and other.
   uint16_t ascii_text;
   uint16_t compact_text;
+  // PyObject.
+  uint16_t type = 8;
+  // PyUnicodeObject: its length and its state.
+  uint16_t text_length = 16;
+  uint16_t text_state = 32;
 };
 
-// Of PyObject and PyUnicodeObject, in all of them.
-inline constexpr uint16_t kTypeOffset = 8;
-inline constexpr uint16_t kTextLengthOffset = 16;
-inline constexpr uint16_t kTextStateOffset = 32;
-// A frame of the interpreter's own on the C stack has this owner.
-inline constexpr uint8_t kOwnedByCStack = 3;
+// Frames of the interpreter's own have this owner or a greater one.
+inline constexpr uint8_t kOwnedByInterpreter = 3;
+// Bits of a frame's pointer to its code that are no part of the address (_PyStackRef, from 3.14
+// on). Objects lie at multiples of eight.
+inline constexpr uintptr_t kReferenceTag = 7;
 
-// Null where it is not known.
-const FrameLayout* FindFrameLayout(int minor);
+// Of the running CPython 3.minor; nothing where it is not known.
+std::optional<FrameLayout> FindFrameLayout(int minor);
 
 }  // namespace eroica

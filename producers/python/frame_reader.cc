@@ -52,7 +52,7 @@ FrameReader::FrameReader(const CPythonApi& python, std::string own_folder)
 }
 
 bool FrameReader::Check() {
-  const bool is_known = layout_ != nullptr && sizeof(void*) == 8 &&
+  const bool is_known = layout_.has_value() && sizeof(void*) == 8 &&
                         python_.PyCode_Type != nullptr && python_.PyUnicode_Type != nullptr;
   const std::optional<PythonThread> here = PythonThread::Here(python_);
   if (!is_known || !here || !IsThere(*here)) return false;
@@ -146,7 +146,7 @@ bool FrameReader::ReadCodes(const PythonThread& thread, std::vector<uintptr_t>* 
     if (layout_->frame_owner >= 0 &&
         !memory_.Read(frame + static_cast<uintptr_t>(layout_->frame_owner), &owner))
       return false;
-    if (owner != kOwnedByCStack) codes->push_back(code);
+    if (owner < kOwnedByInterpreter) codes->push_back(code & ~kReferenceTag);
     if (!memory_.Read(frame + layout_->frame_previous, &frame)) return false;
   }
   return true;
@@ -154,7 +154,7 @@ bool FrameReader::ReadCodes(const PythonThread& thread, std::vector<uintptr_t>* 
 
 bool FrameReader::ReadCode(uintptr_t address, Code* code) {
   uintptr_t type = 0;
-  return memory_.Read(address + kTypeOffset, &type) && type == AddressOf(python_.PyCode_Type) &&
+  return memory_.Read(address + layout_->type, &type) && type == AddressOf(python_.PyCode_Type) &&
          memory_.Read(address + layout_->code_file, &code->file) &&
          memory_.Read(address + layout_->code_name, &code->name) &&
          memory_.Read(address + layout_->code_line, &code->line);
@@ -169,10 +169,10 @@ bool FrameReader::ReadText(uintptr_t address, std::string* text) {
   uintptr_t type = 0;
   int64_t length = 0;
   uint32_t state = 0;
-  const bool is_text = memory_.Read(address + kTypeOffset, &type) &&
+  const bool is_text = memory_.Read(address + layout_->type, &type) &&
                        type == AddressOf(python_.PyUnicode_Type) &&
-                       memory_.Read(address + kTextLengthOffset, &length) &&
-                       memory_.Read(address + kTextStateOffset, &state);
+                       memory_.Read(address + layout_->text_length, &length) &&
+                       memory_.Read(address + layout_->text_state, &state);
   if (!is_text || length < 0 || length > kLongestText) return false;
   const uint32_t width = (state >> 2) & 7;
   const bool is_compact = ((state >> 5) & 1) != 0;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -70,7 +71,7 @@ class FrameReader {
 
   const CPythonApi& python_;
   const std::string own_folder_;
-  const FrameLayout* const layout_;
+  const std::optional<FrameLayout> layout_;
   ProcessMemory memory_;
   std::vector<uintptr_t> addresses_;
   std::unordered_map<uintptr_t, Code> codes_;

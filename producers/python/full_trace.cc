@@ -25,7 +25,7 @@ enum ProfileEvent {
   kBuiltInReturn = 6
 };
 
-// The beginning of CPython's PyCFunctionObject, the same from 3.9 to 3.14 in builds with a GIL:
+// The beginning of CPython's PyCFunctionObject, the same from 3.9 to 3.15 in builds with a GIL:
 // what its repr is made of. Two objects with one definition and one type of self have one name.
 struct BuiltInObject {
   intptr_t references;

@@ -1,31 +1,18 @@
 #include "producers/python/gil_probe.h"
 
-#include <dlfcn.h>
-#include <elf.h>
 #include <fcntl.h>
-#include <link.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <span>
+
+#include "producers/python/debug_offsets.h"
 
 namespace eroica {
 namespace {
-
-// Of the symbol _PyRuntime; empty where it has no size.
-void FindRuntime(uintptr_t* begin, uintptr_t* end) {
-  void* runtime = dlsym(RTLD_DEFAULT, "_PyRuntime");
-  if (runtime == nullptr) return;
-  Dl_info info;
-  void* extra = nullptr;
-  if (dladdr1(runtime, &info, &extra, RTLD_DL_SYMENT) == 0 || extra == nullptr ||
-      info.dli_saddr != runtime)
-    return;
-  *begin = reinterpret_cast<uintptr_t>(runtime);
-  *end = *begin + static_cast<const ElfW(Sym)*>(extra)->st_size;
-}
 
 template <typename Number>
 bool ParseNumber(std::string_view text, int base, Number* number) {
@@ -53,7 +40,9 @@ GilProbe::GilProbe(int thread_id) {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/self/task/%d/syscall", thread_id);
   file_ = open(path, O_RDONLY | O_CLOEXEC);
-  FindRuntime(&gil_begin_, &gil_end_);
+  const std::span<const std::byte> runtime = CPythonRuntime();
+  gil_begin_ = reinterpret_cast<uintptr_t>(runtime.data());
+  gil_end_ = gil_begin_ + runtime.size();
 }
 
 GilProbe::~GilProbe() {

@@ -1,6 +1,6 @@
 // Whether a thread of this process waits for the GIL at this moment, without touching Python or
 // that thread: the kernel says in which system call the thread is (/proc/self/task/TID/syscall),
-// and the GIL's condition variable lies in CPython's _PyRuntime (3.9 to 3.14). Not known where
+// and the GIL's condition variable lies in CPython's _PyRuntime (3.9 to 3.15). Not known where
 // /proc does not tell or _PyRuntime's place is not known. Owner: one thread.
 #pragma once
 

@@ -90,7 +90,7 @@ class PackageTest(unittest.TestCase):
         return run
 
     def test_calls_of_every_step_are_built_in_and_refuse_what_they_cannot_read(self):
-        for python in interpreters.readable().values():
+        for python in interpreters.all_interpreters().values():
             self.run_well(python, BUILT_IN)
 
     def test_everything_that_a_script_says_reaches_the_core(self):
@@ -318,7 +318,7 @@ def tidy():
     gc.collect()
 tidy()
 """
-        for python in interpreters.readable().values():
+        for python in interpreters.all_interpreters().values():
             stacks = self.run_well(python, script, EROICA_PYTHON_HZ="20").collections
             frames = [[name.partition(": ")[2] or name for name in stack] for stack in stacks]
             self.assertIn(["<module>", "tidy", "<gc collection>"], frames)

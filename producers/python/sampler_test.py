@@ -111,18 +111,13 @@ KNOWN_FRAMES = ("<module>|fib|made|churn|until|seconds_of|<genexpr>|<lambda>|rea
 
 class SamplerTest(unittest.TestCase):
     def each(self):
-        return interpreters.readable().values()
+        return interpreters.all_interpreters().values()
 
     def run_sampled(self, python, script, hz="100", **changes):
         run = interpreters.run(python, script, EROICA_PYTHON_HZ=hz, **changes)
         self.assertEqual((run.status, run.err), (0, ""), python)
         self.assertEqual(run.events["misuse"], 0)
         return run
-
-    def reads_memory(self, python):
-        """CPythons whose frames FrameReader knows; in others the main thread is visited."""
-        version = next(v for v, path in interpreters.readable().items() if path == python)
-        return tuple(map(int, version.split("."))) <= (3, 13)
 
     def test_a_loop_that_never_gives_the_gil_away_is_seen(self):
         for python in self.each():
@@ -158,8 +153,7 @@ class SamplerTest(unittest.TestCase):
 
     def test_a_call_into_c_that_keeps_the_gil_is_seen_while_it_lasts(self):
         for python in self.each():
-            if self.reads_memory(python):
-                self.assertGreater(int(self.run_sampled(python, GIL_HELD_IN_C).out), 2, python)
+            self.assertGreater(int(self.run_sampled(python, GIL_HELD_IN_C).out), 2, python)
 
     def test_stacks_and_code_that_change_all_the_time_are_read_as_they_are(self):
         for python in self.each():

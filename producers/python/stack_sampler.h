@@ -8,7 +8,7 @@
 // thread: another one makes it in the next call by which it says that it trains (OnTrainingCall),
 // and says there, too, where its frames are found.
 //
-// Where frames cannot be read from memory (CPython 3.14, a process that may not), each sample is a
+// Where frames cannot be read from memory (a process that may not), each sample is a
 // visit of the main thread, on which it copies its own stack in a few microseconds; up to CPython
 // 3.12 a main thread that never gives the GIL away is not seen then (CPython issue 95820). Where
 // another thread trains, there are no stacks then, which is said once on standard error.

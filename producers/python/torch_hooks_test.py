@@ -344,7 +344,7 @@ with profiler.profile():
     names = [function["name"] for function in recorded_core.read()["functions"]]
 assert "<built-in function len>" not in names
 """
-        for python in interpreters.readable().values():
+        for python in interpreters.all_interpreters().values():
             self.run_fake(python, script, EROICA_PYTHON_HZ="200")
 
 

@@ -148,9 +148,7 @@ thread.join()
 assert found == [None], found
 """
 
-COLLECTS = HELP + """
-import gc
-gc.disable()
+COLLECTS = "import gc\ngc.disable()\n" + HELP + """
 kept = [{"a": [i]} for i in range(200000)]
 collected, end = threading.Event(), threading.Event()
 def collect():
@@ -202,11 +200,8 @@ thread.join()
 
 
 class TrainingThreadTest(unittest.TestCase):
-    def runs(self, script, only_memory=True, hz="100", **changes):
-        """Of each CPython whose frames can be read from memory, or of all of them."""
-        for version, python in interpreters.readable().items():
-            if only_memory and tuple(map(int, version.split("."))) > (3, 13):
-                continue
+    def runs(self, script, hz="100", **changes):
+        for python in interpreters.all_interpreters().values():
             run = interpreters.run(python, script, EROICA_PYTHON_HZ=hz, **changes)
             self.assertEqual((run.status, run.err), (0, ""), python)
             self.assertEqual(run.events["misuse"], 0)
@@ -248,12 +243,12 @@ class TrainingThreadTest(unittest.TestCase):
             self.assertGreater(seconds.get("rest_of_main", 0), 0.2, seconds)
 
     def test_the_main_thread_is_seen_where_it_trains(self):
-        for run in self.runs(ON_MAIN, only_memory=False):
+        for run in self.runs(ON_MAIN):
             seconds = self.names_of(run)
             self.assertGreater(seconds.get("slow_sleep", 0), 0.7 * sum(seconds.values()), seconds)
 
     def test_a_thread_that_loads_ahead_does_not_train(self):
-        for run in self.runs(LOADS_AHEAD, only_memory=False):
+        for run in self.runs(LOADS_AHEAD):
             seconds = self.names_of(run)
             self.assertGreater(seconds.get("slow_sleep", 0), 0.8, seconds)
 
@@ -276,7 +271,7 @@ class TrainingThreadTest(unittest.TestCase):
                     self.assertEqual(names[0], "_bootstrap", names)
 
     def test_full_tracing_comes_with_the_trainer_s_next_call(self):
-        for run in self.runs(FULL_TRACE, only_memory=False, hz="50"):
+        for run in self.runs(FULL_TRACE, hz="50"):
             sleeping = next(
                 row["function"]
                 for row in run.events["intervals"]
@@ -286,12 +281,12 @@ class TrainingThreadTest(unittest.TestCase):
             self.assertEqual(names[-3:], ["one_step", "slow_sleep", "<built-in function sleep>"])
 
     def test_collections_of_the_trainer_are_seen_and_no_others(self):
-        for run in self.runs(COLLECTS, only_memory=False):
+        for run in self.runs(COLLECTS):
             stacks = [[name.partition(": ")[2] for name in stack] for stack in run.collections]
             self.assertEqual({stack[-2] for stack in stacks}, {"collect"})
 
     def test_who_holds_the_gil_is_another_thread_than_the_trainer(self):
-        for run in self.runs(HELD_GIL, only_memory=False):
+        for run in self.runs(HELD_GIL):
             self.assertTrue([r for r in run.events["functions"] if "held by" in r["name"]])
             self.assertFalse([r for r in run.events["functions"] if "trainer" in r["name"]
                               and "held by" in r["name"]])

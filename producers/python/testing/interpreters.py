@@ -14,10 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PRODUCER = os.path.dirname(HERE)
 ZERO_CODE = os.path.join(PRODUCER, "zero_code")
 LIB_DIR = os.environ.get("EROICA_TEST_LIB_DIR", "")
-# Whose structures Eroica knows: its stacks are read, and calls can be built in.
-READABLE = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
-VERSIONS = READABLE + ("3.15",)
-NO_STACKS = "eroica: no Python stacks: a CPython outside 3.9 to 3.14\n"
+VERSIONS = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 
 
 def _version(path):
@@ -59,19 +56,6 @@ def _found():
 def all_interpreters():
     """{version: path}, from 3.9 on; at least the one that runs the tests."""
     return _chosen(_found())
-
-
-def readable():
-    """As all_interpreters, of those whose structures Eroica knows."""
-    found = {version: path for version, path in _found().items() if version in READABLE}
-    if not found:
-        raise unittest.SkipTest("no CPython whose structures Eroica knows")
-    return _chosen(found)
-
-
-def said_at_start(version):
-    """On standard error, where the sampler is to run."""
-    return "" if version in READABLE else NO_STACKS
 
 
 def _chosen(found):

@@ -1,0 +1,119 @@
+#include "producers/python/debug_offsets.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace eroica {
+namespace {
+
+constexpr std::string_view kCookie = "xdebugpy";
+constexpr size_t kVersion = 1, kFreeThreaded = 2;
+// A length (Py_ssize_t) and a pointer that PyCompactUnicodeObject has behind PyASCIIObject.
+constexpr uint64_t kCompactOverAscii = 16;
+constexpr uint64_t kLargestOffset = INT16_MAX;
+
+// Which number of the table each is, counted from 0, the cookie.
+struct Places {
+  int minor;
+  size_t current_frame;
+  size_t stack_chunk;  // PyThreadState.datastack_chunk, right behind the thread's number
+  size_t frame_previous;
+  size_t frame_executable;
+  size_t frame_owner;
+  size_t code_file;
+  size_t code_name;
+  size_t code_line;
+  size_t type;
+  size_t text_state;
+  size_t text_length;
+  size_t ascii_size;
+};
+
+constexpr Places kPlaces[] = {
+    {13, 23, 26, 29, 30, 33, 35, 36, 39, 45, 68, 69, 70},
+    {14, 26, 29, 32, 33, 36, 40, 41, 44, 51, 78, 79, 80},
+    {15, 26, 32, 40, 41, 44, 48, 49, 52, 59, 90, 91, 92},
+};
+
+class Table {
+ public:
+  explicit Table(std::span<const std::byte> runtime) : runtime_(runtime) {}
+
+  bool IsOne() const {
+    return runtime_.size() >= kCookie.size() &&
+           std::memcmp(runtime_.data(), kCookie.data(), kCookie.size()) == 0;
+  }
+  // The greatest number behind the end of the memory, which is no offset.
+  uint64_t Number(size_t place) const {
+    uint64_t number = UINT64_MAX;
+    if (runtime_.size() / sizeof number > place)
+      std::memcpy(&number, runtime_.data() + place * sizeof number, sizeof number);
+    return number;
+  }
+  // PY_VERSION_HEX: major, minor, micro and level, a byte each.
+  bool IsOfVersion(int minor) const {
+    return Number(kVersion) >> 16 == (uint64_t{3} << 8 | static_cast<uint64_t>(minor));
+  }
+  // Also of what lies at 0, as a frame's executable does. False where it cannot be.
+  bool TakeOffset(size_t place, uint16_t* offset) const {
+    const uint64_t number = Number(place);
+    *offset = static_cast<uint16_t>(number);
+    return number <= kLargestOffset;
+  }
+
+ private:
+  const std::span<const std::byte> runtime_;
+};
+
+const Places* FindPlaces(int minor) {
+  for (const Places& places : kPlaces) {
+    if (places.minor == minor) return &places;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::span<const std::byte> CPythonRuntime() {
+  void* runtime = dlsym(RTLD_DEFAULT, "_PyRuntime");
+  if (runtime == nullptr) return {};
+  Dl_info info;
+  void* extra = nullptr;
+  if (dladdr1(runtime, &info, &extra, RTLD_DL_SYMENT) == 0 || extra == nullptr ||
+      info.dli_saddr != runtime)
+    return {};
+  return {static_cast<const std::byte*>(runtime), static_cast<const ElfW(Sym)*>(extra)->st_size};
+}
+
+std::optional<FrameLayout> ParseDebugOffsets(int minor, std::span<const std::byte> runtime) {
+  const Table table(runtime);
+  const Places* places = FindPlaces(minor);
+  if (places == nullptr || !table.IsOne() || !table.IsOfVersion(minor)) return std::nullopt;
+  if (table.Number(kFreeThreaded) != 0) return std::nullopt;
+  FrameLayout layout = {.c_frame = -1};
+  uint16_t stack_chunk = 0, owner = 0;
+  const bool known = table.TakeOffset(places->current_frame, &layout.thread_frame) &&
+                     table.TakeOffset(places->stack_chunk, &stack_chunk) &&
+                     table.TakeOffset(places->frame_executable, &layout.frame_code) &&
+                     table.TakeOffset(places->frame_previous, &layout.frame_previous) &&
+                     table.TakeOffset(places->frame_owner, &owner) &&
+                     table.TakeOffset(places->code_line, &layout.code_line) &&
+                     table.TakeOffset(places->code_file, &layout.code_file) &&
+                     table.TakeOffset(places->code_name, &layout.code_name) &&
+                     table.TakeOffset(places->ascii_size, &layout.ascii_text) &&
+                     table.TakeOffset(places->type, &layout.type) &&
+                     table.TakeOffset(places->text_length, &layout.text_length) &&
+                     table.TakeOffset(places->text_state, &layout.text_state);
+  if (!known || stack_chunk < sizeof(uint64_t)) return std::nullopt;
+  layout.thread_number = static_cast<uint16_t>(stack_chunk - sizeof(uint64_t));
+  layout.frame_owner = static_cast<int16_t>(owner);
+  layout.compact_text = static_cast<uint16_t>(layout.ascii_text + kCompactOverAscii);
+  return layout;
+}
+
+}  // namespace eroica
