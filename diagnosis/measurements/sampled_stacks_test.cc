@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "schemas/time_unit.h"
+
 namespace eroica {
 namespace {
 

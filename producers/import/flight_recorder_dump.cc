@@ -13,6 +13,7 @@
 #include "producers/import/byte_source.h"
 #include "producers/import/dump_entry_reader.h"
 #include "producers/import/pickle.h"
+#include "schemas/codec.h"
 
 namespace eroica {
 namespace {

@@ -1,8 +1,8 @@
 // Where CPython keeps what a thread's stack consists of: offsets in bytes, in 64-bit release
 // builds. Up to 3.12 they come from its headers (Include/cpython/pystate.h, code.h,
 // unicodeobject.h, internal/pycore_frame.h) and do not change within a minor version; from 3.13 on
-// the interpreter says them itself (debug_offsets.h). FrameReader compares what they give with what CPython says
-// before it relies on them.
+// the interpreter says them itself (debug_offsets.h). FrameReader compares what they give with what
+// CPython says before it relies on them.
 #pragma once
 
 #include <cstdint>
