@@ -89,6 +89,8 @@ def effect(case, ranks):
     if not case["truth"] or not ranks or not ranks[0]["fault"]:
         return None
     fault = ranks[0]["fault"]
+    if "planted_ms" in ranks[0]["times"]:
+        return _planted(case, ranks, fault["step"])
     before = [_columns(truth, WARM_UP, fault["step"]) for truth in ranks]
     after = [_columns(truth, fault["step"] + WARM_UP, None) for truth in ranks]
     if "link" in case["truth"]:
@@ -103,6 +105,13 @@ def effect(case, ranks):
     peers = needed[:faulty] + needed[faulty + 1 :]
     return (needed[faulty] - statistics.median(peers)) / statistics.median(
         columns["step_ms"] for columns in after)
+
+
+def _planted(case, ranks, first):
+    """What the fault itself took, where the faulty rank measured it (tests/live/frameworks)."""
+    truth = next(truth for truth in ranks if truth["rank"] == case["truth"]["rank"])
+    after = _columns(truth, first + WARM_UP, None)
+    return after["planted_ms"] / after["step_ms"] if after.get("planted_ms") else None
 
 
 def _columns(truth, first, last):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs real training jobs under `eroica run` and judges what it finds. The cases: cases.toml.
+"""Runs real training jobs under `eroica run` and judges what it finds. The cases: cases.toml, or a
+file of that form (frameworks/frameworks.toml).
 
     tests/live/matrix.py --eroica build/release/ops/cli/eroica --repeat 3
     tests/live/matrix.py --cases 'numpy_.*' --plain --keep recordings --json result.json
@@ -27,7 +28,8 @@ import tomllib
 
 import judge
 
-ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.abspath(os.path.join(HERE, "../.."))
 MIN_EFFECT = 0.05
 END_S = 45.0  # torchrun gives its ranks 30 s
 PR_SET_CHILD_SUBREAPER = 36
@@ -40,6 +42,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--eroica", default=os.path.join(ROOT, "build/release/ops/cli/eroica"))
+    parser.add_argument("--file", default=os.path.join(HERE, "cases.toml"), help="of the cases")
     parser.add_argument("--cases", default="", metavar="REGEXP", help="run these only")
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--numpy-python", default=sys.executable, metavar="PYTHON")
@@ -66,12 +69,40 @@ def read_cases(path, pattern, backends):
 def check_case(case):
     """A misspelt truth would judge every run wrongly: stop instead."""
     known = {"name", "backend", "command", "env", "truth", "from_step", "function", "cause",
-             "time_limit_s"}
+             "time_limit_s", "requires", "programs"}
     unknown = set(case) - known
     if unknown or not {"name", "backend", "command", "truth"} <= set(case):
         raise SystemExit(f"cases.toml: {case.get('name')}: unknown or missing keys {unknown}")
     if case["truth"] and set(case["truth"]) not in ({"rank"}, {"link"}):
         raise SystemExit(f"cases.toml: {case['name']}: truth is rank, link or nothing")
+
+
+def why_not(case, python):
+    """What of a case this machine lacks; nothing where it can run."""
+    for program in case.get("programs", []):
+        if not shutil.which(program):
+            return f"there is no {program}"
+    for module in case.get("requires", []):
+        if subprocess.run([python, "-c", f"import {module}"], capture_output=True,
+                          check=False).returncode:
+            return f"{python} has no {module}"
+    return ""
+
+
+def those_that_can_run(args, cases):
+    """Says which others cannot, and why."""
+    can = []
+    for case in cases:
+        why = why_not(case, python_of(args, case))
+        if why:
+            print(f"not run: {case['name']}: {why}", file=sys.stderr)
+        else:
+            can.append(case)
+    return can
+
+
+def python_of(args, case):
+    return args.torch_python if case["backend"] == "torch" else args.numpy_python
 
 
 def run_command(command, environment, output, limit):
@@ -155,8 +186,7 @@ def truth_module():
 def run_case(args, case, plain, folder):
     """One run. Returns its record."""
     truth, recording = os.path.join(folder, "truth"), os.path.join(folder, "recording")
-    python = args.torch_python if case["backend"] == "torch" else args.numpy_python
-    command = [python] + case["command"] + ["--truth", truth]
+    command = [python_of(args, case)] + case["command"] + ["--truth", truth]
     if not plain:
         windows = ["--window-steps", str(args.window_steps)] if args.window_steps else []
         command = [args.eroica, "run", "--recording", recording] + windows + ["--"] + command
@@ -273,10 +303,9 @@ def main():
     if args.keep:
         args.keep = os.path.abspath(args.keep)
     backends = {"numpy", "torch"} if args.torch_python else {"numpy"}
-    cases = read_cases(os.path.join(os.path.dirname(os.path.abspath(__file__)), "cases.toml"),
-                       args.cases, backends)
+    cases = those_that_can_run(args, read_cases(args.file, args.cases, backends))
     if not cases:
-        raise SystemExit("matrix.py: no such case (torch cases need --torch-python)")
+        raise SystemExit("matrix.py: no such case can run (torch cases need --torch-python)")
     records = run_all(args, cases)
     rows = table(cases, records)
     print(as_text(rows))

@@ -24,6 +24,25 @@ def rank(number, **more):
     return dict({"rank": number, "host": "a", "device": 0}, **more)
 
 
+class CasesThatCanRun(unittest.TestCase):
+    def test_what_is_missing_is_said(self):
+        self.assertEqual(matrix.why_not({}, sys.executable), "")
+        self.assertEqual(matrix.why_not({"requires": ["json"], "programs": ["sh"]}, sys.executable), "")
+        self.assertIn("no_such_module", matrix.why_not({"requires": ["no_such_module"]}, sys.executable))
+        self.assertIn("no-such-program", matrix.why_not({"programs": ["no-such-program"]}, sys.executable))
+
+    def test_every_file_of_cases_can_be_read(self):
+        for path in ("cases.toml", "frameworks/frameworks.toml"):
+            cases = matrix.read_cases(os.path.join(matrix.HERE, path), "", {"numpy", "torch"})
+            names = [case["name"] for case in cases]
+            self.assertGreater(len(names), 10)
+            self.assertEqual(len(names), len(set(names)))
+            for case in cases:
+                for word in case["command"]:
+                    if word.startswith("tests/"):
+                        self.assertTrue(os.path.exists(os.path.join(matrix.ROOT, word)), word)
+
+
 class Verdicts(unittest.TestCase):
     def verdict(self, case, *findings):
         return judge.judge(case, list(findings))
@@ -147,6 +166,15 @@ class Effect(unittest.TestCase):
 
     def test_is_negative_where_another_rank_is_slower(self):
         self.assertLess(judge.effect(self.CASE, truth_files((200, 100, 200))), 0.0)
+
+    def test_is_what_the_faulty_rank_says_that_was_planted(self):
+        ranks = truth_files((100, 100, 100))
+        for truth in ranks:
+            truth["times"]["planted_ms"] = [25.0 * (truth["rank"] == 1)] * len(truth["times"]["step_ms"])
+        self.assertAlmostEqual(judge.effect(self.CASE, ranks), 25 / 105)
+        for truth in ranks:  # a worker of the data loader has it, which measures nothing
+            truth["times"]["planted_ms"] = [0.0] * len(truth["times"]["step_ms"])
+        self.assertIsNone(judge.effect(self.CASE, ranks))
 
     def test_of_a_link_is_the_longer_all_reduce(self):
         ranks = truth_files((100, 100, 100), ((10, 54), (10, 54), (10, 54)))
