@@ -90,7 +90,7 @@ class Maker {
       lowest = std::min(lowest, sequence);
     }
     if (entry.closes) return;  // it stands for those before it
-    if (!launch.ended) {
+    if (!launch.ended && job_.stands) {
       const int32_t peer = PeerOf(entry, place);
       const auto [row, is_new] =
           in_flight_.try_emplace({place, entry.operation, peer, sequence},

@@ -19,6 +19,7 @@ struct DumpedJob {
   const std::map<uint32_t, RankLaunches>& launches;
   const DumpSides& sides;
   int64_t time_ns = 0;  // the latest in any dump: no rank had written its own before
+  bool stands = true;   // false: what is in flight says nothing, and is left out
 };
 
 // identity: of the rank. Entries that name no group, number or time are counted as skipped.

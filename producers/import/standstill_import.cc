@@ -11,6 +11,7 @@
 #include "producers/import/dump_gaps.h"
 #include "producers/import/dump_groups.h"
 #include "producers/import/dump_launches.h"
+#include "producers/import/dump_moment.h"
 #include "producers/import/dump_sides.h"
 #include "producers/import/rank_dumps.h"
 #include "producers/import/rank_trace.h"
@@ -88,7 +89,11 @@ absl::StatusOr<ImportReport> ImportStandstill(std::span<const std::filesystem::p
   const std::map<uint32_t, RankLaunches> launches = LaunchesOf(dumps, groups);
   const DumpSides sides = SidesOf(dumps, groups, launches);
   report.left_open = WhatDumpsLeaveOpen(dumps, groups, launches);
-  const DumpedJob dumped{dumps, groups, launches, sides, LatestTime(dumps)};
+  // Plans that disagree never meet, however long it has been.
+  const std::optional<std::string> early =
+      sides.empty() ? WhyNoStandstillYet(dumps, launches, report) : std::nullopt;
+  if (early) report.left_open.push_back(*early);
+  const DumpedJob dumped{dumps, groups, launches, sides, LatestTime(dumps), !early.has_value()};
   for (const auto& [rank, own] : dumps) {
     const std::optional<RankId> known = world->Rank(rank);
     if (!known) return absl::InternalError(fmt::format("rank {} is of no world", rank));
