@@ -59,7 +59,7 @@ DumpGroups::DumpGroups(const RankDumps& dumps, const World& world) {
     for (size_t i = 0; i < used.size(); ++i) {
       any_of_device = any_of_device || used[i][0];
       const ProcessGroup* listed = Listed(own.dump, own.dump.names[i].name);
-      for (const size_t on_host : {0, 1}) {
+      for (const size_t on_host : {0u, 1u}) {
         if (used[i][on_host] && listed != nullptr)
           places.of_name[i][on_host] = Add(*listed, on_host == 1, world);
       }
@@ -107,7 +107,7 @@ void DumpGroups::AddUnlisted(const RankDumps& dumps, const World& world) {
     for (const auto& [rank, own] : dumps) {
       const std::vector<std::array<bool, 2>> used = NamesInUse(own.dump);
       for (size_t i = 0; i < used.size(); ++i) {
-        for (const size_t on_host : {0, 1}) {
+        for (const size_t on_host : {0u, 1u}) {
           if (used[i][on_host] && places_[rank].of_name[i][on_host] == kNone)
             visit(rank, own.dump.names[i], on_host, &places_[rank].of_name[i][on_host]);
         }
