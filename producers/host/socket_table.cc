@@ -47,6 +47,12 @@ T Field(std::span<const std::byte> info, size_t offset) {
   return value;
 }
 
+int64_t NsOf(uint64_t us) {
+  constexpr uint64_t kMostUs =
+      static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) / kNsPerUs;
+  return static_cast<int64_t>(std::min(us, kMostUs) * kNsPerUs);
+}
+
 class OwnSocketTable final : public SocketTable {
  public:
   explicit OwnSocketTable(const std::string& proc_root) : status_(proc_root + "/self/status") {}
@@ -101,13 +107,11 @@ class OwnSocketTable final : public SocketTable {
 }  // namespace
 
 bool CountersOfTcpInfo(std::span<const std::byte> info, TcpConnection* connection) {
-  if (info.size() < offsetof(tcp_info, tcpi_busy_time) + sizeof(tcp_info::tcpi_busy_time))
+  if (info.size() < offsetof(tcp_info, tcpi_rwnd_limited) + sizeof(tcp_info::tcpi_rwnd_limited))
     return false;
-  constexpr uint64_t kMostUs =
-      static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) / kNsPerUs;
-  const uint64_t busy_us = Field<__u64>(info, offsetof(tcp_info, tcpi_busy_time));
   connection->bytes = Field<__u64>(info, offsetof(tcp_info, tcpi_bytes_acked));
-  connection->busy_ns = static_cast<int64_t>(std::min(busy_us, kMostUs) * kNsPerUs);
+  connection->SetBusy(NsOf(Field<__u64>(info, offsetof(tcp_info, tcpi_busy_time))),
+                      NsOf(Field<__u64>(info, offsetof(tcp_info, tcpi_rwnd_limited))));
   connection->retransmits = Field<__u32>(info, offsetof(tcp_info, tcpi_total_retrans));
   return true;
 }

@@ -34,8 +34,8 @@ class SocketTable {
 // descriptors.
 std::unique_ptr<SocketTable> OwnSockets(const std::string& proc_root);
 
-// The counters of a TCP_INFO of any length; false where it is too short to have them (Linux before
-// 4.10).
+// The counters of a TCP_INFO of any length; false where it is too short to hold all of them (Linux
+// before 4.10, which neither counts busy time nor that without room at the receiver).
 bool CountersOfTcpInfo(std::span<const std::byte> info, TcpConnection* connection);
 
 }  // namespace eroica

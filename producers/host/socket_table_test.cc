@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -62,8 +64,11 @@ class Connection {
     close(sender_);
     close(receiver_);
   }
-  void Carry(size_t bytes) {
+  // Nobody reads before `reads` says so.
+  void Carry(
+      size_t bytes, const std::function<bool()>& reads = [] { return true; }) {
     std::thread taker([&] {
+      while (!reads()) std::this_thread::yield();
       std::vector<char> room(65'536);
       for (size_t taken = 0; taken < bytes;) {
         const ssize_t length = read(receiver_, room.data(), room.size());
@@ -133,6 +138,28 @@ TEST(OwnSockets, ASlowConnectionIsBusyLongerForTheSameBytes) {
   ASSERT_TRUE(
       sockets->ReadCounters(slow.receiver(), sockets->InodeOf(slow.receiver()), &of_receiver));
   EXPECT_LE(of_receiver.bytes, 2u);  // what a rank receives is told by the other end
+}
+
+// While the receiver does not read, its window is full, and nothing is under way that a path could
+// be slow with.
+TEST(OwnSockets, AReceiverThatIsLateToReadMakesNoConnectionBusy) {
+  constexpr size_t kBytes = 32 << 20;  // more than the buffers of both ends take
+  constexpr std::chrono::milliseconds kLate{500};
+  const auto sockets = OwnSockets("/proc");
+  Connection connection;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto limited_long_enough = [&] {
+    tcp_info info{};
+    socklen_t length = sizeof info;
+    EXPECT_EQ(getsockopt(connection.sender(), IPPROTO_TCP, TCP_INFO, &info, &length), 0);
+    return std::chrono::microseconds(info.tcpi_rwnd_limited) >= kLate ||
+           std::chrono::steady_clock::now() - begin > std::chrono::seconds(60);
+  };
+  connection.Carry(kBytes, limited_long_enough);
+  const TcpConnection counters = CountersOf(*sockets, connection.sender(), kBytes);
+  const std::chrono::nanoseconds all = std::chrono::steady_clock::now() - begin;
+  EXPECT_GE(counters.bytes, kBytes);
+  EXPECT_GE(all - std::chrono::nanoseconds(counters.busy_ns), kLate);
 }
 
 TEST(OwnSockets, WhatIsNoConnectedTcpSocketHasNoEnds) {
@@ -222,14 +249,28 @@ TEST(OwnSockets, SocketsThatComeAndGoMeanwhile) {
 TEST(CountersOfTcpInfo, OlderKernelsGiveLess) {
   std::array<std::byte, 512> info{};
   TcpConnection counters;
-  for (size_t length = 0; length < 176; ++length)
+  for (size_t length = 0; length < 184; ++length)
     EXPECT_FALSE(CountersOfTcpInfo(std::span(info).first(length), &counters)) << length;
   info.fill(std::byte{0xff});
-  ASSERT_TRUE(CountersOfTcpInfo(std::span(info).first(176), &counters));
+  ASSERT_TRUE(CountersOfTcpInfo(std::span(info).first(184), &counters));
   EXPECT_EQ(counters.bytes, UINT64_MAX);
   EXPECT_GE(counters.busy_ns, 0);
   EXPECT_EQ(counters.retransmits, UINT32_MAX);
   EXPECT_TRUE(CountersOfTcpInfo(info, &counters));
+}
+
+TEST(CountersOfTcpInfo, WhatTheReceiverHadNoRoomForIsNotBusy) {
+  const auto busy_ns = [](uint64_t busy_us, uint64_t limited_us) {
+    tcp_info info{};
+    info.tcpi_busy_time = busy_us;
+    info.tcpi_rwnd_limited = limited_us;
+    TcpConnection counters;
+    EXPECT_TRUE(CountersOfTcpInfo(std::as_bytes(std::span(&info, 1)), &counters));
+    return counters.busy_ns;
+  };
+  EXPECT_EQ(busy_ns(500'000, 0), 500'000'000);
+  EXPECT_EQ(busy_ns(500'000, 420'000), 80'000'000);
+  EXPECT_EQ(busy_ns(500'000, 500'001), 0);
 }
 
 }  // namespace

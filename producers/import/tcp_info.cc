@@ -55,8 +55,9 @@ std::optional<std::string> Endpoint(std::string_view word) {
   return std::string(address) + ":" + std::to_string(port);
 }
 
-// "452ms" of busy:452ms, "4ms" of rwnd_limited:4ms(5.9%).
+// "452ms" of busy:452ms, and "4ms(5.9%)" of rwnd_limited:4ms(5.9%).
 bool ReadMilliseconds(std::string_view text, int64_t* ns) {
+  text = text.substr(0, text.find('('));
   int64_t milliseconds = 0;
   if (!text.ends_with("ms") || !ReadNumber(text.substr(0, text.size() - 2), &milliseconds))
     return false;
@@ -66,9 +67,16 @@ bool ReadMilliseconds(std::string_view text, int64_t* ns) {
   return true;
 }
 
+// Of a connection, the time in which data was under way, and the part of it in which the receiver
+// had no room for more.
+struct BusyTime {
+  int64_t all_ns = 0;
+  int64_t limited_ns = 0;
+};
+
 // False where a number that is of use cannot be read.
 bool ReadDetails(const std::vector<std::string_view>& words, size_t first,
-                 TcpConnection* connection) {
+                 TcpConnection* connection, BusyTime* busy) {
   bool sound = true;
   for (size_t i = first; i < words.size(); ++i) {
     const size_t colon = words[i].find(':');
@@ -78,7 +86,9 @@ bool ReadDetails(const std::vector<std::string_view>& words, size_t first,
     if (key == "bytes_acked") {
       sound = ReadNumber(value, &connection->bytes) && sound;
     } else if (key == "busy") {
-      sound = ReadMilliseconds(value, &connection->busy_ns) && sound;
+      sound = ReadMilliseconds(value, &busy->all_ns) && sound;
+    } else if (key == "rwnd_limited") {
+      sound = ReadMilliseconds(value, &busy->limited_ns) && sound;
     } else if (key == "retrans") {
       const size_t slash = value.find('/');  // now and in all
       sound = slash != std::string_view::npos &&
@@ -116,6 +126,7 @@ class Reader {
       std::optional<std::string> peer = local ? Endpoint(words[i + 1]) : std::nullopt;
       if (!peer) continue;
       current_ = {.local = *std::move(local), .peer = *std::move(peer)};
+      busy_ = {};
       open_ = true;
       sound_ = true;
       has_details_ = false;
@@ -134,7 +145,7 @@ class Reader {
       ++info_.truncated;
       return;
     }
-    sound_ = ReadDetails(words, first, &current_) && sound_;
+    sound_ = ReadDetails(words, first, &current_, &busy_) && sound_;
     has_details_ = true;
   }
 
@@ -144,6 +155,7 @@ class Reader {
       ++info_.malformed;
       return;
     }
+    current_.SetBusy(busy_.all_ns, busy_.limited_ns);
     const auto [known, added] =
         places_.try_emplace(std::pair(current_.local, current_.peer), info_.connections.size());
     if (added) {
@@ -156,6 +168,7 @@ class Reader {
   TcpInfo info_;
   std::map<std::pair<std::string, std::string>, size_t> places_;
   TcpConnection current_;
+  BusyTime busy_;  // of it
   bool open_ = false;
   bool sound_ = true;
   bool has_details_ = false;
