@@ -20,6 +20,7 @@ import tempfile
 import time
 
 import foreign
+import rank_network
 import replacement
 import train
 from standby import Standby
@@ -51,8 +52,8 @@ def arguments():
         parser.error("--standby and --restart-after are for --backend numpy")
     if args.standby:
         args.backend = "numpy"
-        if args.ranks < 2 or args.fault == "neighbor" or args.restart_after >= 0:
-            parser.error("--standby needs two ranks, and neither --fault neighbor nor"
+        if args.ranks < 2 or args.fault in ("neighbor", "link") or args.restart_after >= 0:
+            parser.error("--standby needs two ranks, and neither --fault neighbor, --fault link nor"
                          " --restart-after")
     return args
 
@@ -76,9 +77,13 @@ def cores_of_rank(args, rank):
 
 
 def start_rank(args, rank, port, neighbor_pipe=None, control=None, more=()):
+    has_network = args.fault == "link"
     environment = dict(os.environ, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(args.ranks),
-                       LOCAL_WORLD_SIZE=str(args.ranks), MASTER_ADDR="127.0.0.1",
+                       LOCAL_WORLD_SIZE=str(args.ranks),
+                       MASTER_ADDR=rank_network.address_of(0) if has_network else "127.0.0.1",
                        MASTER_PORT=str(port))
+    if has_network:
+        environment["GLOO_SOCKET_IFNAME"] = rank_network.INTERFACE
     pass_fds = []
     if neighbor_pipe is not None and rank == args.fault_rank:
         environment["DEMO_NEIGHBOR_FD"] = str(neighbor_pipe)
@@ -87,8 +92,9 @@ def start_rank(args, rank, port, neighbor_pipe=None, control=None, more=()):
     if control is not None:
         environment[replacement.CONTROL_FD] = str(control)
         pass_fds = pass_fds + [control]
-    return start_process(rank_command(args, *more), environment, pass_fds,
-                         cores_of_rank(args, rank))
+    command = rank_command(args, *more)
+    return start_process(rank_network.command_of(rank, command) if has_network else command,
+                         environment, pass_fds, cores_of_rank(args, rank))
 
 
 def start_process(command, environment, pass_fds, cores):
@@ -203,6 +209,9 @@ def run_ranks(args, signals, neighbor_pipe=None, more=()):
 
 def main():
     args = arguments()
+    if args.fault == "link":
+        rank_network.enter()
+        rank_network.prepare(args.ranks)
     signals = []
     for number in FORWARDED:
         signal.signal(number, lambda received, _: signals.append(received))

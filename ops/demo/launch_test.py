@@ -9,6 +9,8 @@ import tempfile
 import time
 import unittest
 
+import rank_network
+
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 DEADLINE_S = 120.0
 
@@ -102,6 +104,22 @@ class Launch(unittest.TestCase):
         everybody = descendants(process.pid)
         process.kill()
         wait_until(lambda: not running(everybody), f"all of {everybody} gone")
+
+    def test_a_slow_link_has_a_network_to_be_slow_in(self):
+        """Ranks of one network namespace exchange data over loopback, which is no link."""
+        if subprocess.run([*rank_network.NAMESPACES, "ip", "link"], capture_output=True).returncode != 0:
+            self.skipTest("namespaces, or the programs that make them, are not to be had here")
+        process = self.start("--ranks", "3", "--steps", "400", "--fault", "link", "--fault-rank", "1",
+                             "--fault-step", "16")
+
+        def networks():
+            training = [pid for pid in descendants(process.pid) if b"train.py" in read_proc(pid, "cmdline")]
+            return {os.stat(f"/proc/{pid}/ns/net").st_ino for pid in training}
+
+        wait_until(lambda: len(networks()) == 3, "each rank has a network of its own")
+        process.send_signal(signal.SIGTERM)
+        output = process.communicate(timeout=DEADLINE_S)[0]
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM, output)
 
     def test_a_mistaken_command_line_starts_nothing(self):
         for arguments in (["--ranks", "0"], ["--fault", "compute", "--fault-rank", "8"],

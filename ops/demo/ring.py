@@ -80,10 +80,8 @@ class Ring:
 
     def _connect(self, master):
         deadline = time.monotonic() + self.timeout
-        # A job on one host listens for nobody else, and each of its ranks has a loopback address of its
-        # own, as ranks on different hosts have: what goes from one to another counts as a network.
-        on_one_host = master[0] in LOOPBACK
-        self._interface = f"127.0.1.{1 + self.rank % 250}" if on_one_host else ""
+        # A job that meets on a loopback address is on one host, and listens for nobody else.
+        self._interface = "127.0.0.1" if master[0] in LOOPBACK else ""
         with socket.create_server((self._interface, 0), backlog=4) as listener:
             addresses = self._exchange_addresses(master, listener.getsockname()[1], deadline)
             next_rank = (self.rank + 1) % self.world

@@ -141,6 +141,18 @@ TEST_F(ConnectionWatchTest, WhatLeadsNowhereInTheJobIsNotReported) {
   EXPECT_THAT(recorded_core::Read().connections, IsEmpty());
 }
 
+// Each rank of a job on one host may have a loopback address of its own.
+TEST_F(ConnectionWatchTest, WhatIsSentOverLoopbackPassesNoNic) {
+  Publish(1, {"127.0.1.2:6", "::1:7", "10.0.0.2:8"});
+  Put(5, 50, {"127.0.1.1:1", "127.0.1.2:6", 0, 0, 0});
+  Put(6, 51, {"::1:2", "::1:7", 0, 0, 0});
+  Put(7, 52, {"10.0.0.1:3", "10.0.0.2:8", 0, 0, 0});
+  Run();
+  for (auto& [descriptor, row] : sockets_.rows) row.connection.bytes = 1'000;
+  Run();
+  EXPECT_EQ(Sum(1).bytes, 1'000u);  // of the one over a network
+}
+
 TEST_F(ConnectionWatchTest, APeerThatComesLateIsToldWhatWasCarriedMeanwhile) {
   Put(5, 50, {"10.0.0.1:1", "10.0.0.3:9", 0, 0, 0});
   Run();

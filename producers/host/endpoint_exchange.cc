@@ -37,6 +37,7 @@ std::string FormatRankEnds(const RankEnds& ends) {
   std::string text(kFirstLine);
   text += "\nrank " + std::to_string(ends.rank) + "\nhost " + ends.host + "\nprocess " +
           std::to_string(ends.process) + "\n";
+  if (!ends.network.empty()) text += "network " + ends.network + "\n";
   for (const std::string& end : ends.ends) {
     if (text.size() + end.size() + kLastLine.size() + 5 > kMostBytes) break;
     text += "end " + end + "\n";
@@ -62,6 +63,8 @@ bool ParseRankEnds(std::string_view text, RankEnds* ends) {
       ends->process = static_cast<int>(*number);
     } else if (key == "host") {
       ends->host = std::string(value);
+    } else if (key == "network") {
+      ends->network = std::string(value);
     } else if (key == "end" && !value.empty()) {
       ends->ends.emplace_back(value);
     }
@@ -71,8 +74,11 @@ bool ParseRankEnds(std::string_view text, RankEnds* ends) {
 
 EndpointExchange::EndpointExchange(ExchangeOptions options)
     : options_(std::move(options)), round_ns_(options_.first_round_ns) {
-  std::ranges::replace_if(
-      options_.host, [](char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }, '_');
+  for (std::string* word : {&options_.host, &options_.network}) {
+    std::ranges::replace_if(
+        *word, [](char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }, '_');
+  }
+  TakeOwn();
 }
 
 void EndpointExchange::SetEnds(std::set<std::string> local, std::set<std::string> remote) {
@@ -123,6 +129,7 @@ void EndpointExchange::Publish(int64_t now_ns) {
   const RankEnds ends{.rank = options_.rank,
                       .host = options_.host,
                       .process = options_.process,
+                      .network = options_.network,
                       .ends = {local_.begin(), local_.end()}};
   const std::string place = PathOf(options_.rank);
   const std::string beside = place + "." + std::to_string(options_.process);
@@ -170,8 +177,15 @@ void EndpointExchange::Take(uint32_t rank, const RankEnds& ends) {
   for (const std::string& end : ends.ends) {
     if (local_.contains(end) || remote_.contains(end)) table_.Add(rank, end);
   }
+  table_.SetNetworkNamespace(rank, ends.network);
   processes_.erase(rank);
   if (ends.host == options_.host && ends.process > 0) processes_[rank] = ends.process;
+}
+
+void EndpointExchange::TakeOwn() {
+  table_.Remove(options_.rank);
+  for (const std::string& end : local_) table_.Add(options_.rank, end);
+  table_.SetNetworkNamespace(options_.rank, options_.network);
 }
 
 void EndpointExchange::Forget(uint32_t rank) {
@@ -182,8 +196,7 @@ void EndpointExchange::Forget(uint32_t rank) {
 
 void EndpointExchange::EndRound() {
   in_round_ = false;
-  table_.Remove(options_.rank);
-  for (const std::string& end : local_) table_.Add(options_.rank, end);
+  TakeOwn();
   job_processes_.clear();
   for (const auto& [rank, process] : processes_) job_processes_.push_back(process);
 }

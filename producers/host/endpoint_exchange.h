@@ -7,6 +7,7 @@
 //   rank 3
 //   host node-0017/pid:[4026531836]
 //   process 4242
+//   network 4f1c.../net:[4026531840]
 //   end 10.0.0.4:37922
 //   whole
 //
@@ -34,6 +35,9 @@ struct ExchangeOptions {
   uint32_t rank = 0;
   uint32_t world_size = 1;
   std::string host;  // ranks with an equal one see each other's process numbers
+  // ranks with an equal one are in one network namespace: no network lies between them; empty: not
+  // known
+  std::string network;
   int process = 0;
   size_t files_a_tick = 8;
   int64_t publish_ns = 1'000'000'000;  // at most so often
@@ -48,6 +52,7 @@ struct RankEnds {
   uint32_t rank = 0;
   std::string host;
   int process = 0;
+  std::string network{};  // empty: the rank does not know it
   std::vector<std::string> ends;
   friend bool operator==(const RankEnds&, const RankEnds&) = default;
 };
@@ -81,6 +86,7 @@ class EndpointExchange {
   void Publish(int64_t now_ns);
   void ReadFile(uint32_t rank);
   void Take(uint32_t rank, const RankEnds& ends);
+  void TakeOwn();
   void Forget(uint32_t rank);
   void EndRound();
   std::string PathOf(uint32_t rank) const;

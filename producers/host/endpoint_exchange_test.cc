@@ -19,11 +19,13 @@ using Place = PeerTable::Place;
 
 // A rank that ticks.
 struct Member {
-  Member(const MadeUpFiles& files, uint32_t rank, std::string host = "h", uint32_t world_size = 4)
+  Member(const MadeUpFiles& files, uint32_t rank, std::string host = "h", uint32_t world_size = 4,
+         std::string network = "")
       : exchange({.folder = files.path(),
                   .rank = rank,
                   .world_size = world_size,
                   .host = std::move(host),
+                  .network = std::move(network),
                   .process = static_cast<int>(1'000 + rank)}) {}
   void Run(int seconds = 2) {
     for (int i = 0; i < seconds * 10; ++i) exchange.Tick(now_ns += kNsPerSecond / 10);
@@ -47,6 +49,27 @@ TEST(EndpointExchange, RanksLearnEachOthersEnds) {
   EXPECT_EQ(found.peer, 3u);
   EXPECT_EQ(b.exchange.table().Find(3, "10.0.0.2:2", "10.0.0.1:1").peer, 0u);
   EXPECT_THAT(a.exchange.job_processes(), ElementsAre(1'003));
+}
+
+// The kernel takes what goes from one of its addresses to another over loopback, also where each
+// rank is bound to the address of a NIC of its own.
+TEST(EndpointExchange, NoNetworkLiesBetweenRanksOfOneNetworkNamespace) {
+  const auto place = [](const std::string& network_of_a, const std::string& network_of_b) {
+    const MadeUpFiles files;
+    Member a(files, 0, "h", 4, network_of_a);
+    Member b(files, 3, "h", 4, network_of_b);
+    a.exchange.SetEnds({"10.0.0.1:1"}, {"10.0.1.1:2"});
+    b.exchange.SetEnds({"10.0.1.1:2"}, {"10.0.0.1:1"});
+    for (int i = 0; i < 3; ++i) {
+      a.Run();
+      b.Run();
+    }
+    return a.exchange.table().Find(0, "10.0.0.1:1", "10.0.1.1:2").place;
+  };
+  EXPECT_EQ(place("boot 1/net:[7]", "boot 1/net:[7]"), Place::kElsewhere);
+  EXPECT_EQ(place("boot 1/net:[7]", "boot 1/net:[8]"), Place::kPeer);
+  EXPECT_EQ(place("boot 1/net:[7]", "boot 2/net:[7]"), Place::kPeer);
+  EXPECT_EQ(place("", ""), Place::kPeer);
 }
 
 TEST(EndpointExchange, ASocketThatComesLaterIsAskedAbout) {

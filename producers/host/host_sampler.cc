@@ -16,6 +16,8 @@
 #include "producers/host/endpoint_exchange.h"
 #include "producers/host/host_counters.h"
 #include "producers/host/host_election.h"
+#include "producers/host/kept_file.h"
+#include "producers/host/kernel_text.h"
 #include "producers/host/training_thread.h"
 #include "schemas/thread_boundary.h"
 
@@ -28,11 +30,24 @@ std::string HostName() {
   return name.data();
 }
 
-// Numbers of processes mean the same to those who share this.
-std::string ProcessNamespace(const std::string& proc_root) {
+// "pid:[4026531836]"; empty where it cannot be read.
+std::string NamespaceOf(const std::string& proc_root, const char* kind) {
   std::array<char, 64> name{};
-  const ssize_t length = readlink((proc_root + "/self/ns/pid").c_str(), name.data(), name.size());
+  const ssize_t length =
+      readlink((proc_root + "/self/ns/" + kind).c_str(), name.data(), name.size());
   return {name.data(), static_cast<size_t>(std::max<ssize_t>(length, 0))};
+}
+
+// One network namespace of one kernel. Kernels number their namespaces alike, so that the number of
+// the boot stands before it; empty where either cannot be read.
+std::string NetworkOf(const std::string& proc_root) {
+  std::array<char, 64> text;
+  KeptFile file(proc_root + "/sys/kernel/random/boot_id");
+  std::string_view read = file.Read(text, 0);
+  std::string_view boot;
+  TakeLine(&read, &boot);
+  const std::string name = NamespaceOf(proc_root, "net");
+  return boot.empty() || name.empty() ? std::string() : std::string(boot) + "/" + name;
 }
 
 std::string FileNameOf(std::string host) {
@@ -74,7 +89,8 @@ struct HostSampler::Parts {
         exchange({.folder = o.exchange_folder,
                   .rank = o.rank,
                   .world_size = o.world_size,
-                  .host = o.host + "/" + ProcessNamespace(o.proc_root),
+                  .host = o.host + "/" + NamespaceOf(o.proc_root, "pid"),
+                  .network = NetworkOf(o.proc_root),
                   .process = getpid()}),
         connections({.rank = o.rank}, o.sockets.get(), &exchange),
         election(o.exchange_folder.empty()

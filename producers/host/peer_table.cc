@@ -13,6 +13,11 @@ std::string_view AddressOf(std::string_view endpoint) {
   return endpoint.substr(0, endpoint.rfind(':'));
 }
 
+// RFC 1122, 3.2.1.3 and RFC 4291, 2.5.3.
+bool IsLoopback(std::string_view address) {
+  return address.starts_with("127.") || address == "::1";
+}
+
 template <typename T>
 T SaturatingAdd(T a, T b) {
   return a > std::numeric_limits<T>::max() - b ? std::numeric_limits<T>::max()
@@ -24,6 +29,13 @@ T SaturatingAdd(T a, T b) {
 void PeerTable::Add(uint32_t rank, std::string_view end) {
   const auto known = owners_.find(end);
   (known != owners_.end() ? known->second : owners_[std::string(end)]).insert(rank);
+  std::set<std::string, std::less<>>& addresses = addresses_[rank];
+  const std::string_view address = AddressOf(end);
+  if (!addresses.contains(address)) addresses.emplace(address);
+}
+
+void PeerTable::SetNetworkNamespace(uint32_t rank, std::string_view name) {
+  namespaces_[rank] = name;
 }
 
 void PeerTable::Remove(uint32_t rank) {
@@ -31,6 +43,21 @@ void PeerTable::Remove(uint32_t rank) {
     entry->second.erase(rank);
     entry = entry->second.empty() ? owners_.erase(entry) : std::next(entry);
   }
+  addresses_.erase(rank);
+  namespaces_.erase(rank);
+}
+
+bool PeerTable::IsWithinAHost(uint32_t rank, std::string_view local, std::string_view peer) const {
+  if (local == peer || IsLoopback(local) || IsLoopback(peer)) return true;
+  const auto own = addresses_.find(rank);
+  return own != addresses_.end() && own->second.contains(peer);
+}
+
+bool PeerTable::ShareNamespace(uint32_t rank, uint32_t other) const {
+  const auto one = namespaces_.find(rank);
+  const auto two = namespaces_.find(other);
+  return one != namespaces_.end() && two != namespaces_.end() && !one->second.empty() &&
+         one->second == two->second;
 }
 
 PeerTable::Found PeerTable::Find(uint32_t rank, std::string_view local,
@@ -38,11 +65,13 @@ PeerTable::Found PeerTable::Find(uint32_t rank, std::string_view local,
   const auto own = owners_.find(local);
   if (own != owners_.end() && own->second.size() > 1) return {.place = Place::kAmbiguous};
   const auto other = owners_.find(peer);
-  const bool over_a_network = AddressOf(local) != AddressOf(peer);
-  if (!over_a_network || other == owners_.end() || other->second.size() > 1)
+  if (other == owners_.end() || other->second.size() > 1 ||
+      IsWithinAHost(rank, AddressOf(local), AddressOf(peer)))
     return {.place = Place::kElsewhere};
   const uint32_t found = *other->second.begin();
-  return {.place = found == rank ? Place::kSelf : Place::kPeer, .peer = found};
+  if (found == rank) return {.place = Place::kSelf, .peer = found};
+  if (ShareNamespace(rank, found)) return {.place = Place::kElsewhere};
+  return {.place = Place::kPeer, .peer = found};
 }
 
 uint64_t PeerTable::ambiguous() const {

@@ -16,7 +16,8 @@ namespace eroica {
 struct RankConnections {
   // by rank; each by peer, without a time: the connections' whole life
   std::map<uint32_t, std::vector<ConnectionSample>> samples;
-  uint64_t elsewhere = 0;  // connections to no rank's end: not used
+  // connections to no rank's end, or to one on the rank's own host: not used
+  uint64_t elsewhere = 0;
   uint64_t ambiguous = 0;  // ends that several ranks list, as those of a whole host: not used
 };
 

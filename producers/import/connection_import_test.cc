@@ -45,6 +45,23 @@ TEST(JoinConnections, WhatLeadsElsewhereOrStaysOnTheHostIsNotUsed) {
   EXPECT_EQ(joined.elsewhere, 3u);
 }
 
+TEST(JoinConnections, WhatStaysOnTheHostPassesNoNicWhateverItsAddresses) {
+  const RankConnections over_loopback =
+      JoinConnections({{0, Listing({{"127.0.1.1:5", "127.0.1.2:6", 100, 7, 0}})},
+                       {1, Listing({{"127.0.1.2:6", "127.0.1.1:5", 100, 7, 0}})}});
+  EXPECT_THAT(over_loopback.samples, IsEmpty());
+  EXPECT_EQ(over_loopback.elsewhere, 2u);
+  // Rank 0 has ends at both addresses of its host: what it sends to the second one stays there, and
+  // what it sends to rank 2 does not.
+  const RankConnections of_two_nics = JoinConnections(
+      {{0,
+        Listing({{"10.0.0.1:5", "10.0.1.1:6", 100, 7, 0}, {"10.0.1.1:8", "10.0.1.2:9", 50, 3, 0}})},
+       {1, Listing({{"10.0.1.1:6", "10.0.0.1:5", 0, 0, 0}})},
+       {2, Listing({{"10.0.1.2:9", "10.0.1.1:8", 0, 0, 0}})}});
+  EXPECT_THAT(of_two_nics.samples.at(0),
+              ElementsAre(ConnectionSample{.peer = 2, .bytes = 50, .busy_ns = 3}));
+}
+
 TEST(JoinConnections, AListOfAWholeHostTellsNoRank) {
   const TcpInfo host = Listing({{"10.0.0.1:5", "10.0.0.2:6", 100, 7, 0}});
   const RankConnections joined = JoinConnections(
