@@ -13,6 +13,7 @@
 
 #include "diagnosis/explanation/shared_cause.h"
 #include "diagnosis/report/finding_measures.h"
+#include "diagnosis/report/rotating_stalls.h"
 #include "diagnosis/report/subkinds.h"
 
 namespace eroica {
@@ -32,8 +33,8 @@ bool IsTimeless(const Finding& claim) {
   return claim.kind == FindingKind::kSlowRank && SlowSteps(claim) == nullptr;
 }
 
-// By how many of the claims' culprits it is named; of equals the first by name. What most run
-// nothing in that stands out the others say; empty where none does.
+// The function that is named of most of the claims' culprits; of equals the first by name. Culprits
+// of which no function is named do not count; empty where none has one.
 std::string MostNamedFunction(const std::vector<Finding>& claims) {
   std::map<std::string, size_t> ranks;
   for (const Finding& claim : claims) {
@@ -124,16 +125,12 @@ Finding RoamingOf(std::vector<Finding> claims, size_t ranks) {
       fmt::format("Make {} happen on all ranks at once, or less often.", function);
   if (!function.empty()) return finding;
   finding.title = fmt::format(
-      "The straggler rotates among {} ranks: now this one holds the others up and now that one, "
-      "and they run nothing meanwhile that was recorded.",
+      "The straggler rotates among {} ranks: in each of the slow steps another one holds the "
+      "others "
+      "up, and nothing that was recorded of it explains that.",
       ranks);
-  finding.explanation =
-      "No rank is late in most of the steps, so no rank or machine is to blame. What delays them "
-      "comes to each of them in steps of its own.";
-  finding.suggested_action =
-      "Look at what stops every rank at times: allocations of device memory, pauses of the "
-      "interpreter, other processes of the hosts, retries of the network. Record with_stack=True: "
-      "it names what the training thread runs then.";
+  finding.explanation = kNobodyIsToBlame;
+  finding.suggested_action = kLookForStalls;
   return finding;
 }
 

@@ -12,6 +12,7 @@
 
 #include "diagnosis/report/duration_text.h"
 #include "diagnosis/report/finding_measures.h"
+#include "diagnosis/report/rotating_stalls.h"
 #include "diagnosis/report/subkinds.h"
 
 namespace eroica {
@@ -134,17 +135,12 @@ Finding DescribeTurns(const CrossRankView& view, const Turns& turns, const Spike
   };
   finding.title = fmt::format(
       "The straggler rotates among {} ranks: in {} of {} steps one of them holds the others up, by "
-      "{}, and runs nothing meanwhile that was recorded.",
+      "{}, and nothing that was recorded of it explains that.",
       turns.ranks, std::min(turns.slow_steps, turns.steps), turns.steps,
       DurationText(turns.stall_ns));
-  finding.explanation =
-      "No rank is late in most of the steps, so no rank or machine is to blame. What delays them "
-      "comes to each of them in steps of its own, and no function, kernel or copy that was "
-      "recorded takes longer then.";
-  finding.suggested_action =
-      "Look at what stops every rank at times: allocations of device memory, pauses of the "
-      "interpreter, other processes of the hosts, retries of the network. Record with_stack=True: "
-      "it names what the training thread runs then.";
+  finding.explanation = fmt::format(
+      "{} No function, kernel or copy that was recorded takes longer then.", kNobodyIsToBlame);
+  finding.suggested_action = kLookForStalls;
   finding.caveats.push_back("Transient: most steps of each rank are well.");
   return finding;
 }
@@ -161,6 +157,7 @@ std::optional<CauseFunction> CauseOf(const CrossRankView& view, const StepSpike&
 struct NamedSpike {
   StepSpike spike;
   std::optional<CauseFunction> cause;  // what it runs in few steps
+  std::optional<CauseFunction> more;   // without one: what it runs more of than others
 };
 
 std::vector<NamedSpike> NameSpikes(const CrossRankView& view, const SpikeOptions& options) {
@@ -168,8 +165,10 @@ std::vector<NamedSpike> NameSpikes(const CrossRankView& view, const SpikeOptions
   for (const StepSpike& spike : FindStepSpikes(view, options.steps)) {
     CauseOptions of_spike = options.cause;
     of_spike.peers_of_any_role = spike.lone;
-    named.push_back({spike, FindOccasionalFunction(view, spike.rank, spike.excess_ns,
-                                                   spike.steps / 2, of_spike)});
+    named.push_back(
+        {spike,
+         FindOccasionalFunction(view, spike.rank, spike.excess_ns, spike.steps / 2, of_spike),
+         std::nullopt});
   }
   return named;
 }
@@ -215,15 +214,22 @@ void DropWhatBeginsAtOnce(std::vector<NamedSpike>& named) {
   });
 }
 
-// Neither what runs in few steps explains them, nor what the rank runs more of than others.
-std::vector<StepSpike> UnexplainedOf(const CrossRankView& view,
-                                     const std::vector<NamedSpike>& named,
-                                     const SpikeOptions& options) {
+void FindWhatRunsMore(const CrossRankView& view, const CauseOptions& options,
+                      std::vector<NamedSpike>& named) {
+  for (NamedSpike& spike : named) {
+    if (spike.cause) continue;
+    CauseOptions of_spike = options;
+    of_spike.peers_of_any_role = spike.spike.lone;
+    spike.more = CauseOf(view, spike.spike, of_spike);
+  }
+}
+
+bool IsUnexplained(const NamedSpike& spike) { return !spike.cause && !spike.more; }
+
+std::vector<StepSpike> UnexplainedOf(const std::vector<NamedSpike>& named) {
   std::vector<StepSpike> unexplained;
   for (const NamedSpike& spike : named) {
-    CauseOptions of_spike = options.cause;
-    of_spike.peers_of_any_role = spike.spike.lone;
-    if (!spike.cause && !CauseOf(view, spike.spike, of_spike)) unexplained.push_back(spike.spike);
+    if (IsUnexplained(spike)) unexplained.push_back(spike.spike);
   }
   return unexplained;
 }
@@ -236,17 +242,15 @@ void SpikeOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& fi
   std::vector<NamedSpike> named = NameSpikes(view, options_);
   DropWhatAllRunAtOnce(view, named);
   DropWhatBeginsAtOnce(named);
-  const std::optional<Turns> turns =
-      FindTurns(UnexplainedOf(view, named, options_), options_.turns);
+  FindWhatRunsMore(view, options_.cause, named);
+  const std::optional<Turns> turns = FindTurns(UnexplainedOf(named), options_.turns);
   if (turns) findings.push_back(DescribeTurns(view, *turns, options_));
-  for (auto& [spike, cause] : named) {
-    if (!cause && turns) continue;
-    if (!cause && !spike.lone && spike.slow_steps > 1)
+  for (const NamedSpike& spike : named) {
+    if (turns && IsUnexplained(spike)) continue;
+    if (!spike.cause && !spike.spike.lone && spike.spike.slow_steps > 1)
       continue;  // a device that has its moods is slow_rank's
-    CauseOptions options = options_.cause;
-    options.peers_of_any_role = spike.lone;
-    if (!cause) cause = CauseOf(view, spike, options);
-    findings.push_back(Describe(view, spike, cause, options_.steps));
+    findings.push_back(
+        Describe(view, spike.spike, spike.cause ? spike.cause : spike.more, options_.steps));
   }
   for (const Rotation& rotation : FindRotations(view, options_.rotation))
     findings.push_back(DescribeRotation(view, rotation, options_));

@@ -76,6 +76,21 @@ TEST(SpikeOperator, StallsThatRotateAreNobodys) {
   for (const Finding& small : stalls({3, 5, 1, 3, 6}, 2.5)) EXPECT_NE(small.subkind, kRoaming);
 }
 
+// Beside stalls that rotate, a rank that runs more of a function in one step is late for that.
+TEST(SpikeOperator, WhatARankRunsMoreOfIsNoStallThatRotates) {
+  TrainingView job(8, 10);
+  job.RunOnAll("gemm", 30, "", FunctionClass::kGpuCompute).RunOnAll("tokenize", 20);
+  job.RunInSteps(2, "tokenize", 60, 8, 9);
+  const std::vector<uint32_t> stalled = {3, 5, 1, 3, 6};
+  for (uint32_t i = 0; i < stalled.size(); ++i) job.Jitter(stalled[i], 2 * i + 1, 60);
+  const std::vector<Finding> findings = Evaluate(job);
+  ASSERT_THAT(findings, SizeIs(2));
+  EXPECT_EQ(findings[0].subkind, kRoaming);
+  EXPECT_EQ(findings[1].function, "tokenize");
+  ASSERT_THAT(findings[1].culprits, SizeIs(1));
+  EXPECT_EQ(findings[1].culprits[0].rank, 2);
+}
+
 TEST(SpikeOperator, ASmallOneIsNone) {
   TrainingView job(8);
   job.RunOnAll("forward", 60).RunInSteps(3, "retry", 4, 5, 6);
