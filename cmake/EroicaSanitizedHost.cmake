@@ -3,7 +3,7 @@
 #   EROICA_HOST_ENVIRONMENT    ENVIRONMENT of a test in Python whose processes load an injected library into an interpreter,
 #                              which is not instrumented: a sanitizer's runtime must be the first library of such a
 #                              process, and what throws C++ exceptions the second: the runtime looks for it as it starts.
-#                              What the interpreter leaks (memory, daemon threads) is its own affair, and by which signal it
+#                              What the interpreter leaks (memory, daemon threads) is not looked at, and by which signal it
 #                              ends is compared.
 #                              EROICA_SANITIZED tells the test by which: thread or address.
 set(EROICA_TEST_SLOWNESS 1)

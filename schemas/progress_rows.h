@@ -14,7 +14,7 @@ WireWriter::VectorOffset<flatbuffers::Offset<wire::Communicator>> WriteCommunica
     const std::vector<Communicator>& rows, WireWriter& writer);
 WireWriter::VectorOffset<const wire::InFlight*> WriteInFlight(
     const std::vector<InFlightCollective>& rows, WireWriter& writer);
-// None where all are on side 0, as before sides were told.
+// Null where all are on side 0, as in batches from before sides were written.
 WireWriter::VectorOffset<uint8_t> WriteSides(const std::vector<InFlightCollective>& rows,
                                              WireWriter& writer);
 WireWriter::VectorOffset<const wire::OperationCount*> WriteOperations(

@@ -103,8 +103,8 @@ double TimeIn(FunctionId function, const RankView& rank) {
   return PerStep(rank.step, ns);
 }
 
-// By how much longer the rank runs it than its peers do, a step. A function that peers run as long
-// is none of what makes a rank late, whatever it ran last: 0.
+// By how much longer the rank runs the function than its peers do, a step. 0 for a function that
+// its peers run as long: it does not make the rank late.
 double BeyondPeers(const CrossRankView& view, const RankView& rank, const Blocker& blocker,
                    double lost_ns) {
   if (view.FindFunction(blocker.function) == nullptr) return PerStep(rank.step, blocker.run_ns);
@@ -114,7 +114,7 @@ double BeyondPeers(const CrossRankView& view, const RankView& rank, const Blocke
   return beyond_ns >= kHalf * std::min(own_ns, lost_ns) ? beyond_ns : 0;
 }
 
-// lost_ns: by the others, a step.
+// lost_ns: what the others lose, a step.
 Meanwhile WhatItRan(const CrossRankView& view, const ArrivalAccount& culprit, double lost_ns) {
   constexpr double kLeastPart = 0.1;  // of what is lost
   const RankView& rank = *view.FindRank(culprit.rank);

@@ -1,4 +1,5 @@
-// For tests: what the hang operator finds of a job that stands still, and of whom.
+// For tests: what the hang operator finds in a job that stands still, and the ranks that its
+// finding names.
 #pragma once
 
 #include <gmock/gmock.h>

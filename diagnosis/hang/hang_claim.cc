@@ -219,9 +219,10 @@ void DropSilentBesideLargerHang(const WaitGraph& graph, std::map<HangKind, HangC
   if (larger) claims->erase(silent);
 }
 
-// One more on these or one less on those: by a dump nobody can tell where those who wait are not
-// the more, and are ahead by the one operation alone. (A rank that reports says what it does
-// instead.)
+// Marks the claim as undecided where the ranks that wait are no more than those that are absent,
+// and are ahead of them by this one operation: a dump cannot tell whether the waiting ranks
+// launched one too many or the absent ones one too few. (A rank that still reports says what it
+// does instead.)
 void DoubtOneAhead(const WaitGraph& graph, HangClaim* claim) {
   std::vector<RankId> waiting;
   for (uint32_t rank = 0; rank < graph.rank_count(); ++rank) {

@@ -62,7 +62,7 @@ std::string Count(size_t number, std::string_view noun) {
   return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
 }
 
-// The ranks that wait are one operation ahead of the others, and not the more.
+// The ranks that wait are one operation ahead of the others, and no more than these.
 void SayOneAhead(const HangClaim& claim, const Words& w, Finding* f) {
   const std::string ahead = RanksText(claim.ahead);
   const bool one = claim.ahead.size() == 1;
@@ -104,7 +104,7 @@ void SayNeverLaunched(const HangClaim& claim, const Words& w, const HungOperatio
                         f->function, w.culprits);
 }
 
-// Of a dump that is not there nobody knows why.
+// Why a dump is missing is not known.
 void SayWithoutDump(const Words& w, Finding* f) {
   f->title = fmt::format("The job hangs: all wait for {} without a dump; {} wait{}.", w.culprits,
                          Count(f->victims.size(), "rank"), f->victims.size() == 1 ? "s" : "");
@@ -292,9 +292,9 @@ void SayStalled(const Words& w, const HungOperation& operation, Finding* f) {
           : fmt::format("all {}",
                         Count(operation.waiting.size() + operation.through.size(), "rank"));
   f->title = fmt::format(
-      "The job hangs{}: {} launched {}, and it does not end; whether a device or the network is "
-      "why, "
-      "the dumps cannot tell.",
+      "The job hangs{}: {} launched {}, and it does not end; the dumps cannot tell whether a "
+      "device "
+      "or the network is why.",
       w.since, who, w.operation);
   f->explanation = fmt::format(
       "{} launched it. Whether it has started on all of their devices is not recorded: on one that "
@@ -304,9 +304,7 @@ void SayStalled(const Words& w, const HungOperation& operation, Finding* f) {
     f->explanation += fmt::format(" {} completed it.", RanksText(operation.through));
   f->caveats.push_back(
       "Undecided between a device and the network: with TORCH_NCCL_ENABLE_TIMING=1 the next dumps "
-      "say "
-      "on "
-      "which ranks it has started.");
+      "say on which ranks it has started.");
   f->suggested_action =
       "Look for device errors (Xid, ECC) and for links that are down on the hosts of these ranks, "
       "and restart the job with TORCH_NCCL_ENABLE_TIMING=1.";
@@ -333,7 +331,8 @@ std::string SitesText(const WaitGraph& graph, bool waiting) {
   return text;
 }
 
-// Which line launched what each rank has in flight; of a rank that has nothing, the last thing.
+// The lines that launched what each rank has in flight, and, for ranks that have nothing in flight,
+// those that launched their last operations.
 void SaySites(const WaitGraph& graph, Finding* f) {
   if (const std::string waiting = SitesText(graph, true); !waiting.empty())
     f->explanation += fmt::format(" What is in flight was launched by {}.", waiting);
@@ -348,8 +347,7 @@ void SayWhatDumpsLack(const HangClaim& claim, Finding* f) {
   if (claim.kind == HangKind::kNeverLaunched && claim.ahead.empty()) {
     f->caveats.push_back(
         "A dump that was written before those of the others looks like that of a rank that "
-        "launched "
-        "less.");
+        "launched less.");
   }
 }
 

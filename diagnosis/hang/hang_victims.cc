@@ -98,7 +98,7 @@ class Spread {
   std::vector<bool> reached_;                   // by rank
   std::vector<bool> told_;                      // by operation
   std::vector<std::vector<uint32_t>> lacking_;  // by rank: operations that it is absent from
-  // by operation: what all members are in, and runs as one kernel with it
+  // by operation that lacks members: those of its kernel that all members are in
   std::vector<std::vector<uint32_t>> held_with_;
   std::vector<RankId> queue_;
   std::vector<Effect> effects_;

@@ -42,7 +42,7 @@ struct HungOperation {
   std::vector<RankId> waiting;     // ascending
   std::vector<uint64_t> bytes;     // of each of those
   std::vector<uint8_t> sides;      // likewise, InFlightCollective::side
-  bool starts_known = true;        // on all of those it has started
+  bool starts_known = true;        // it has started on all of those
   std::vector<RankId> through;     // have it behind them
   std::vector<AbsentRank> absent;  // ascending
 
@@ -69,7 +69,7 @@ class WaitGraph {
   bool of_dumps() const { return of_dumps_; }
   uint32_t rank_count() const { return static_cast<uint32_t>(standings_.size()); }
   bool IsSilent(RankId rank) const { return silent_[rank.value]; }
-  // Of two operations and more that run as one kernel of some rank; a rank's each once.
+  // Numbers of the operations that run as one kernel on some rank, two and more each.
   const std::vector<std::vector<uint32_t>>& kernels() const { return kernels_; }
   // Every root that somebody waits for, or waits in; by their smallest rank.
   std::vector<HangRoot> Roots() const;

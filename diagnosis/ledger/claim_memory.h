@@ -52,14 +52,14 @@ struct ClaimMemoryOptions {
   double share_of_late_arrivals = 1.0 / 30;
   // Accidents are rare besides: a job that has seen none of other ranks counts as having seen half
   // of one, in its own windows and quiet_windows more, so that a second one of the same rank is no
-  // coincidence. Slow steps that are now this rank's and now that one's are blamed on no rank: they
-  // come to so many ranks, none of them with half of the slow steps. They must cost min_share, too;
-  // and more where no function is known that they run, since slow steps of healthy ranks have heavy
-  // tails (spike/turns.h).
-  // Where the stalls of one rank alone cost a fifth of all time, that they hit it again is worth a
-  // finding though coincidence would bring them back to it in one of four jobs.
+  // coincidence. Stalls of one rank alone that cost large_share of all time are a finding once they
+  // come back to it, though in one of four jobs coincidence would bring them back to the same rank.
   double large_share = 0.2;
   double p_value_of_large = 0.25;
+  // Slow steps that are now this rank's and now that one's are blamed on no rank: they come to so
+  // many ranks, none of them with half of the slow steps. They must cost min_share, too, and
+  // min_share_without_function where no function explains them: slow steps of healthy ranks have
+  // heavy tails (spike/turns.h).
   size_t fewest_roaming = 3;
   double min_share_without_function = 0.05;
 };

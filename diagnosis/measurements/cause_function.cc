@@ -255,9 +255,9 @@ const CauseFunction* BuiltinBeyond(const CauseFunction& source, const Candidates
              : nullptr;
 }
 
-// Source frames that peers do not run at all, where the best name so far is one that they run, too:
-// of a rank's whole program the part is named that is its own, as long as it holds most of the
-// excess.
+// The candidates that are source frames which peers do not run at all, where peers run the best
+// name so far (`source`), too: the part of the program that only this rank runs is named, if it
+// holds most of the excess.
 Candidates OnlyHere(const Candidates& candidates, const CauseFunction& source) {
   constexpr double kMost = 0.75;  // of what the frame around it explains
   Candidates only;

@@ -8,9 +8,9 @@
 
 namespace eroica {
 
-// Operators of PyTorch ("c10d::recv_", "_c10d_functional::all_reduce"), whose gloo takes locks of a
-// connection that carries another operation; and what torch.distributed's own code runs (schedules
-// of pipelines, sharding), or built-in functions that it calls.
+// Operators of PyTorch ("c10d::recv_", "_c10d_functional::all_reduce"): over gloo they wait for the
+// lock of a connection that carries another operation. And what torch.distributed's own code runs
+// (schedules of pipelines, sharding), or built-in functions that it calls.
 inline bool IsCommunicationCall(const FunctionPattern& pattern) {
   const std::string_view name = pattern.name;
   if (name.starts_with("c10d::") || name.starts_with("_c10d_functional::") ||

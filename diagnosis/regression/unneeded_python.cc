@@ -62,15 +62,15 @@ class PythonOfRank {
       const std::vector<std::string_view> frames = FramesOf(pattern);
       if (std::any_of(frames.begin(), frames.end(), Trains)) trains_ns_ += ns;
       if (pattern.wait == WaitKind::kNone) all_ns_ += ns;
-      // Of an annotation without callers nobody knows what it lies in.
+      // An annotation without callers does not show which function it lies in.
       if (IsPythonCall(pattern.name) || !pattern.stack.empty()) Hold(frames, ns);
     }
   }
 
-  // Where nothing is recognized as training, nothing can be said to be none.
+  // Where no frame is recognized as training, none can be called unneeded.
   bool KnowsTraining() const { return trains_ns_ > 0 && trains_ns_ >= kLeastKnown * all_ns_; }
-  // The training loop, and what calls it: a module's own code runs once, so that one that is seen
-  // in most steps contains them; and so does what calls all that is seen.
+  // Whether the frame contains the training loop: a module's own code runs once, so that one which
+  // is seen in most steps contains them; and so does a frame that calls nearly all that is seen.
   bool IsLoop(std::string_view frame) const {
     if (IsCalled(frame, "<module>")) return true;
     const auto held = held_.find(frame);

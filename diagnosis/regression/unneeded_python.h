@@ -32,7 +32,7 @@ struct UnneededPython {
 // and backward pass, optimizer, data loading and communication, and only where those are recognized
 // for a tenth of Python's time: of a job whose training is called otherwise (JAX, own C++) nobody
 // knows what it needs. On ranks with one, any function by itself, since the device idles meanwhile.
-// The training loop's own frame and its callers contain the steps, and take no part of them. Data
+// The training loop's own frame and its callers contain the steps, and are not named. Data
 // loading is left out on both: what it may cost is known to the job's past alone.
 std::optional<UnneededPython> FindUnneededPython(const CrossRankView& view,
                                                  const ExpectationOptions& options);

@@ -13,8 +13,8 @@ namespace eroica {
 
 struct TurnsOptions {
   size_t min_ranks = 3;  // that have slow steps, none of them half of all
-  // Of a step: what they cost at least. Healthy ranks have slow steps for reasons that nobody
-  // records, too (heavy tails), so that much more is asked than of a function that is named.
+  // Of a step: what they cost at least. Healthy ranks have slow steps that nothing recorded
+  // explains, too (heavy tails), so that the limit is higher than for a function that is named.
   double min_share = 0.05;
 };
 
@@ -26,7 +26,9 @@ struct Turns {
   double cost_ns = 0;       // a step of the job
 };
 
-// Of the slow steps that nothing that ranks run explains. Ranks without peers count as others do.
+// unexplained: one entry a rank; its slow steps, which no function, kernel or copy explains. Ranks
+// without peers count as others do. Nothing where fewer ranks have such steps, one has half of
+// them, or they cost less.
 std::optional<Turns> FindTurns(std::span<const StepSpike> unexplained, const TurnsOptions& options);
 
 }  // namespace eroica

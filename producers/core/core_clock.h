@@ -15,7 +15,7 @@ class CoreClock {
   CoreClock() : offset_ns_(Read(CLOCK_REALTIME) - Read(CLOCK_MONOTONIC)) {}
 
   int64_t NowNs() const { return FromMonotonic(Read(CLOCK_MONOTONIC)); }
-  // Both: a time that lies beyond all times is the last, or the first, of them.
+  // Both saturate: a time beyond the range of int64_t becomes its last value, or its first.
   int64_t FromMonotonic(int64_t monotonic_ns) const { return Shifted(monotonic_ns, offset_ns_); }
   // As the wall clock stands now: what was stamped before it was set is off by as much as it was
   // set.

@@ -227,7 +227,7 @@ typedef struct {
 EroicaTrainer eroica_trainer(void);
 // Whether it is the calling thread; false where nothing is attached.
 bool eroica_trains(void);
-// The caller reads the kernel's files of that thread, and has seen that it is no more.
+// The thread of this number has ended, as a caller has seen that reads the kernel's files of it.
 void eroica_trainer_ended(uint32_t number);
 
 // ---- Steps [hot]

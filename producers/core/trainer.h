@@ -54,11 +54,11 @@ class Trainer {
 
   explicit Trainer(int32_t main_thread) : main_thread_(main_thread) {}
 
-  // By the thread that mine belongs to.
+  // The calling thread, of which `mine` is the record, shows a sign.
   void Take(ThreadSigns& mine, TrainingSign sign, int64_t now_ns);
   bool Is(const ThreadSigns& mine) const;
   Thread Read() const;
-  // Somebody has seen that the thread of this number is no more.
+  // The thread of this number has ended.
   void Ended(uint32_t number);
 
  private:

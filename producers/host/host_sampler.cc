@@ -166,8 +166,8 @@ void HostSampler::FollowTrainer() {
   if (p.thread.ended()) eroica_trainer_ended(p.trainer.number);
   const EroicaTrainer trainer = eroica_trainer();
   if (trainer.thread == p.trainer.thread && trainer.number == p.trainer.number) return;
-  // The main thread does not become another one by its first sign; one with the system id of a
-  // thread that trained before is another one.
+  // The main thread stays the same thread when it shows its first sign. A thread with the system id
+  // of one that trained before is another thread.
   if (trainer.thread != p.trainer.thread || p.trainer.number != 0) {
     p.thread = TrainingThread({.proc_root = p.options.proc_root, .thread = trainer.thread});
     p.competitors.Follow(trainer.thread);

@@ -39,7 +39,7 @@ class TrainingThread {
   explicit TrainingThread(TrainingThreadOptions options);
   // Reads, and reports what was added since the last reading.
   void Read(int64_t now_ns);
-  // It is no more.
+  // Whether the thread has ended.
   bool ended() const { return gone_; }
 
   // Over the last whole second: time that it waited; its share.

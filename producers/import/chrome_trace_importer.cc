@@ -353,8 +353,8 @@ uint8_t ChromeTraceImporter::LaneOf(const ChromeEvent& event, bool device) {
   return last_lane_;
 }
 
-// CANN's calls lie in a process of their own, on the threads of the host's: there a thread is its
-// number.
+// CANN's calls lie in a process of their own, with the thread numbers of the host's process: such a
+// call belongs to the lane of the thread that has its number.
 uint8_t ChromeTraceImporter::AddLane(const ChromeEvent& event, bool device) {
   const bool of_cann = IsCannCall(event.name);
   const auto known = device ? thread_lanes_.end() : thread_lanes_.find(std::string(event.tid));
@@ -430,7 +430,7 @@ void ChromeTraceImporter::RefuseSeveralRanks() {
       processes.size(), fmt::join(named, ", "), processes.size() > kNamed ? ", ..." : ""));
 }
 
-// Why nothing of it says anything, and what would.
+// Refuses a file of which nothing is used, and says what to record instead.
 void ChromeTraceImporter::RefuseWhatIsOfNoUse() {
   if (report_.refused) return;
   if (processes_.of_xla()) {

@@ -48,8 +48,8 @@ struct Word {
   CollectiveOperation operation;
 };
 
-// Operations that only several ranks do: where a kernel's name holds one, whatever library it is
-// of. PyTorch's symmetric memory (CUDASymmetricMemoryOps.cu: multimem_all_reduce_kernel,
+// A kernel whose name holds one of these operations exchanges data with other ranks, whatever its
+// library. PyTorch's symmetric memory (CUDASymmetricMemoryOps.cu: multimem_all_reduce_kernel,
 // one_shot_all_reduce_kernel, two_shot_all_reduce_kernel_inplace, multimem_all_gather_kernel),
 // IntraNodeComm.cu (oneShotAllReduceKernel, hybridCubeMeshAllReduceKernel), TensorRT-LLM and
 // FlashInfer (twoShotAllReduceKernel, one_shot_prenorm_all_reduce_norm_kernel,
@@ -123,8 +123,8 @@ constexpr auto kFamilies = std::to_array<Family>({
     {"", "mscclpp", kUnknown},
 });
 
-// Prefixes of libraries whose kernels are all operations of several ranks. HCCL
-// of CANN writes hcom_allReduce__128_4_1 (hccl's operation names: hcom_broadcast_, hcom_send_,
+// Prefixes of libraries whose kernels are all operations of several ranks. HCCL of CANN writes
+// hcom_allReduce__128_4_1 (hccl's operation names: hcom_broadcast_, hcom_send_,
 // hcom_batchSendRecv_); oneCCL's SYCL kernels begin with oneccl_.
 constexpr std::array<std::string_view, 3> kLibraries = {"hcom", "hcclbatch", "oneccl"};
 

@@ -1,5 +1,5 @@
 // Which kernels exchange data with other ranks and so wait for them, by their names: NCCL's and
-// RCCL's, and those of libraries that go without either. A pure table; the sources of its names are
+// RCCL's, and those of libraries that use neither. A pure table; the sources of its names are
 // in the implementation.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace eroica {
 // name: as profilers write it, demangled or not.
 std::optional<CollectiveOperation> CollectiveKernel(std::string_view name);
 
-// Of these, whether it is one of NCCL or its kin (RCCL, MSCCL).
+// Whether the kernel is NCCL's, or of a library that derives from it (RCCL, MSCCL).
 bool IsNcclKernel(std::string_view name);
 
 // The name without what differs between the calls of one function:

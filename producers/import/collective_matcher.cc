@@ -192,8 +192,8 @@ class Matcher {
     }
   }
 
-  // Members wait to the end of their traces in what another has not come to, or what ends on none;
-  // before that all have done the same.
+  // Whether the group stands still where the traces end: some member waits to the end of its trace
+  // in an operation, and before it all members have done the same operations.
   static bool Stands(const std::map<uint32_t, CallsAtEnd>& ends) {
     if (ends.size() < 2) return false;
     const std::vector<CollectiveCall*>& first = ends.begin()->second.ended;
@@ -214,7 +214,7 @@ class Matcher {
                                [&](const auto& entry) { return launched(entry.second) != first; });
   }
 
-  // Who waits for whom is known where all ranks are.
+  // Who waits for whom is known only from the traces of all ranks.
   void ReportStandstill() {
     if (!stands_) return;
     if (traces_.size() < world_.size()) {

@@ -148,8 +148,8 @@ void AddShorter(const RankDumps& dumps, const DumpGroups& groups,
     if (least->second == most->second) continue;
     open->push_back(fmt::format(
         "The dump of rank {} ends with number {} of group {}, that of rank {} with {}, and what "
-        "lies "
-        "between has ended there or was given up: the first was written earlier, or its rank left "
+        "lies between has ended there or was given up: the first was written earlier, or its rank "
+        "left "
         "out an operation in which not all wait for it.",
         least->first, least->second, NameOf(groups.all()[group].process_group), most->first,
         most->second));

@@ -1,6 +1,6 @@
-// The process groups of all flight-recorder dumps of a job, and who is in them. NCCL's recorder
-// lists groups with their members. Gloo's lists one without a name, with the members of any
-// group was made last: there the members are those that have entries of the group.
+// The process groups of all flight-recorder dumps of a job, and their members. NCCL's recorder
+// lists groups with their members. Gloo's lists a single group without a name, with the members of
+// the group that was made last: there the members of a group are the ranks that have entries of it.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ class DumpGroups {
   const std::vector<Group>& all() const { return groups_; }
   // Of an entry of the rank's dump; kNone where the entry names none.
   uint32_t Of(uint32_t rank, const FlightRecorderDump::Entry& entry) const;
-  // That the rank lists or has entries of, ascending; at most as many as a batch takes.
+  // The groups that the rank lists or has entries of, ascending; at most as many as a batch takes.
   const std::vector<uint32_t>& OfRank(uint32_t rank) const;
 
  private:

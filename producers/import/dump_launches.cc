@@ -12,7 +12,8 @@ namespace {
 using Entry = FlightRecorderDump::Entry;
 using State = FlightRecorderDump::State;
 
-// Entries of a batch are never looked at: what was is an operation of its own.
+// Whether the recorder has updated the entry, which it never does with the entries of a batch: then
+// it is an operation of its own.
 bool IsLookedAt(const DumpLaunch& launch) {
   return launch.closed || launch.retired || launch.state != State::kScheduled;
 }
@@ -56,8 +57,8 @@ RankLaunches Launches(uint32_t rank, const FlightRecorderDump& dump, const DumpG
   return launches;
 }
 
-// A dump of what is in flight alone: of a batch that has ended the entry behind it is left out, and
-// the others are there.
+// Whether the dump holds only what is in flight. It leaves out the entry behind a batch that has
+// ended, and holds the batch's other entries.
 bool IsOfActivesAlone(const FlightRecorderDump& dump) {
   return !dump.from_the_first && std::ranges::none_of(dump.entries, [](const Entry& entry) {
     return entry.retired || entry.state == State::kCompleted;
@@ -99,7 +100,8 @@ std::vector<GroupNumbers> NumbersOf(const RankDumps& dumps,
   return numbers;
 }
 
-// What one member has the result of, the others are about to have: each has sent its part.
+// An operation in which every member needs every other one has ended on all once one of them has
+// the result: each has sent its part.
 bool HasEndedOverGloo(const DumpLaunch& launch, const GroupNumbers& numbers, bool ends_told) {
   if (ends_told) return false;
   if (!launch.mutual) return launch.retired;
@@ -109,7 +111,8 @@ bool HasEndedOverGloo(const DumpLaunch& launch, const GroupNumbers& numbers, boo
 // What else a dump tells by how it was written.
 struct Writing {
   bool of_actives_alone = false;
-  bool host_ends_told = false;  // newer recorders of gloo say of what succeeded that it completed
+  bool host_ends_told =
+      false;  // newer recorders mark gloo's operations that succeeded as completed
 };
 
 bool HasEnded(const DumpLaunch& launch, const std::vector<GroupNumbers>& numbers,

@@ -1,7 +1,7 @@
-// Pairs duration events of a Chrome trace: what one of phase B begins, the next E of its thread
-// ends: the innermost of its name, if it has one, else the innermost (Trace Event Format, "Duration
-// Events"). One owner, one thread; fed in file
-// order, in which the events of a thread ascend.
+// Pairs duration events of a Chrome trace (Trace Event Format, "Duration Events"). An event of
+// phase E ends the innermost open B of its thread that has the same name; where it has no name, or
+// no open B has it, it ends the innermost one. One owner, one thread; fed in file order, in which
+// the events of a thread ascend.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ class DurationPairs {
   // Keeps a copy. False where more are open than any program nests: it is not kept.
   bool Begin(const ChromeEvent& event);
 
-  // Calls use(event) with what `event` ends, as an event of phase X. False where nothing is open on
-  // its thread.
+  // Calls use(interval) with the event that `event` ends, as one of phase X. False where nothing is
+  // open on its thread.
   bool End(const ChromeEvent& event, const std::function<void(const ChromeEvent&)>& use);
 
-  // Calls use(event) with each that nothing has ended, as lasting until end_ns, and forgets them.
+  // Calls use(interval) with each event that is open, as lasting until end_ns, and forgets them.
   void EndAll(int64_t end_ns, const std::function<void(const ChromeEvent&)>& use);
 
  private:

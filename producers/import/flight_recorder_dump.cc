@@ -19,15 +19,15 @@ namespace eroica {
 namespace {
 
 constexpr size_t kMaxDumpBytes = size_t{256} << 20;
-// A pickle may hold one list in many places: what is walked through is bounded, not what is there.
+// A pickle may hold one list in many places, so that the visits are bounded, and not the values.
 constexpr size_t kMaxVisits = size_t{64} << 20;
 constexpr size_t kMaxFrames = 256;  // of one call stack
 constexpr size_t kMaxSites = 4'096;
 
 using Entry = FlightRecorderDump::Entry;
 
-// The two forms under one face: members of a dict, items of a list, numbers (JSON writes some as
-// text) and texts.
+// The same interface to both forms, pickles and JSON: members of a dict, items of a list, numbers
+// (JSON writes some as text) and texts.
 class PickleNode {
  public:
   PickleNode(const Pickle& pickle, uint32_t node) : pickle_(&pickle), node_(node) {}
@@ -151,7 +151,7 @@ class DumpReader {
       ++visits_;
       ReadMember(DumpKeyOf(key), value, &entry, &parts);
     });
-    // Before 2.4 no entry said it.
+    // Before PyTorch 2.4 entries have no "is_p2p".
     entry.point_to_point = parts.p2p.value_or(IsPointToPoint(entry.operation));
     const int64_t own = entry.point_to_point ? parts.p2p_sequence : parts.collective_sequence;
     entry.sequence = own >= 0 ? own : parts.sequence;
@@ -270,7 +270,7 @@ class DumpReader {
     });
   }
 
-  // Call stacks of what may not have ended, and of the last entry; of others nobody asks.
+  // Call stacks of what may not have ended, and of the last entry; those of others are not used.
   void TakeSites() {
     constexpr size_t kRetiredLately = 64;
     for (size_t i = 0; i < dump_.entries.size() && visits_ < kMaxVisits; ++i) {

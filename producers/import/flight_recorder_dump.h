@@ -19,8 +19,8 @@ namespace eroica {
 struct FlightRecorderDump {
   static constexpr uint32_t kNone = ~uint32_t{0};
 
-  // What the recorder saw of the device: kStarted only where TORCH_NCCL_ENABLE_TIMING is set, and
-  // of gloo neither.
+  // What the recorder saw of the device. kStarted: only where TORCH_NCCL_ENABLE_TIMING is set, and
+  // never over gloo.
   enum class State : uint8_t { kScheduled, kStarted, kCompleted };
 
   struct GroupName {

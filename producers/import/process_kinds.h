@@ -1,5 +1,5 @@
-// What the processes of a Chrome trace are, as far as events without a category that we know need
-// it: a process of the host, a device of any vendor, a view that the profiler derived. One owner,
+// What the processes of a Chrome trace are: a process of the host, a device of any vendor, a view
+// that the profiler derived. Asked for events that have no category, or an unknown one. One owner,
 // one thread.
 //
 // Kineto names devices by process_labels ("GPU 0"). torch_npu (profiler/analysis/prof_view) writes
@@ -24,7 +24,8 @@ class ProcessKinds {
   // A metadata event: process_name and process_labels are kept.
   void Read(const ChromeEvent& metadata);
 
-  // Of an event whose own category does not say it; never kUnknown. The event's name: raw.
+  // Of an event whose own category does not say it, from its process, its raw name and its args;
+  // never kUnknown.
   TraceCategory CategoryOf(const ChromeEvent& event) const;
 
   // Whether XLA's profiler wrote the trace.

@@ -139,9 +139,9 @@ std::map<std::pair<std::string, bool>, Numbers> NumbersOf(const FlightRecorderDu
   return numbers;
 }
 
-// Numbers of one group that had ended in the earlier dump before the later one begins, and are in
-// that, too; or that begin in the later one far beyond where the other ends: in one attempt all
-// members pass them together.
+// Whether two dumps whose times do not overlap cannot be of one attempt, in which the members of a
+// group pass its numbers together: a number of some group has ended in the earlier dump and is in
+// the later one, too; or the later one begins beyond the number behind the earlier one's last.
 bool ContradictEachOther(const FlightRecorderDump& earlier, const FlightRecorderDump& later) {
   const auto of_earlier = NumbersOf(earlier);
   for (const auto& [group, numbers] : NumbersOf(later)) {

@@ -20,13 +20,14 @@ using RankDumps = std::map<uint32_t, RankDump>;  // by rank
 // recorder the one that tells more is used, else the first.
 RankDumps ReadRankDumps(ImportReport* report);
 
-// A job that was started again leaves the dumps of the attempt before, where a rank wrote none in
-// this one. Told by time: what both hold under one number lies far apart, and their recordings do
-// not overlap. The larger half of the ranks is this attempt, of two equal ones the newer.
+// After a restart the folder still holds the dump of the attempt before of each rank that wrote
+// none in this one. Attempts are told apart by time: their recordings do not overlap, and what both
+// hold under one number lies far apart. The attempt of most ranks is this one; of equal ones the
+// newest.
 void DropOtherAttempts(RankDumps* dumps, ImportReport* report);
 
-// A recorder that was off leaves a dump without entries and without counters: where others recorded
-// something it tells nothing of its rank.
+// Refuses dumps without entries and without counters, where other ranks recorded something: the
+// recorder was off, and the dump says nothing about its rank.
 void DropUnrecorded(RankDumps* dumps, ImportReport* report);
 
 }  // namespace eroica

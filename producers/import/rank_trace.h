@@ -65,7 +65,7 @@ struct CollectiveCall {
   int32_t next = -1;
 };
 
-// An operation that the rank entered, and that its trace does not see end.
+// An operation that the rank entered, and whose end is not in its trace.
 struct StandingCall {
   uint32_t communicator = 0;  // index into RankTrace::communicators
   CollectiveOperation operation = CollectiveOperation::kUnknown;
@@ -107,7 +107,7 @@ struct RankTrace {
   bool has_device_events = false;
   bool has_python_frames = false;
   bool whole_microseconds = true;  // every time is one
-  // Of the collectives without a group it is known that they are not all of one.
+  // Collectives that name no group are known to be of several groups.
   bool several_unnamed_groups = false;
   std::vector<ProcessGroup> groups;
   size_t members = 0;  // of all groups

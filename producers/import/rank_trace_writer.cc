@@ -117,7 +117,7 @@ class Writer {
     return builder_.AddInterval(start_ns, record.duration_ns, function, record.lane, operations_);
   }
 
-  // Of what the training thread is in at the trace's end, the innermost.
+  // Keeps the innermost function that the training thread is in at the trace's end.
   void NoteEnd(const IntervalRecord& record, uint32_t function) {
     if (!trace_.ends_standing || trace_.lanes[record.lane].kind != LaneKind::kTrainingThread)
       return;

@@ -1,5 +1,5 @@
-// The one batch that an import of dumps writes of a rank: what it has in flight, how far its
-// numbers go, and what launched it.
+// The one batch that an import of dumps writes of a rank: its operations in flight, how far its
+// sequence numbers go, and the call stack that launched what is in flight.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,7 @@ class FrameReader {
   // own_folder: as of StackWalker.
   FrameReader(const CPythonApi& python, std::string own_folder);
 
-  // With the GIL: whether stacks can be read, by that of the calling thread.
+  // With the GIL: whether stacks can be read. Tried with the calling thread's own.
   bool Check();
   // By one other thread, after Check said so. search_path: sys.path, for names. False where no
   // stack could be read, as of a thread that is no more; what stack holds is then of no use.
@@ -55,7 +55,7 @@ class FrameReader {
   // Code objects of the thread's frames, innermost first, the deepest cut off.
   bool ReadCodes(const PythonThread& thread, std::vector<uintptr_t>* codes);
   bool ReadRunningFrame(const PythonThread& thread, uintptr_t* frame);
-  // Nothing where the thread is no more, before or behind.
+  // False where the thread has ended before or while its stack was read.
   bool ReadStack(const PythonThread& thread, int64_t now_ns,
                  const std::vector<std::string>& search_path, PythonStack* stack);
   std::vector<uintptr_t> CodesByCPython() const;

@@ -1,10 +1,10 @@
 // The calls and returns of the training thread as nested intervals, while a capture window wants
 // them: all that come, in bounds (trace_pace.h). A C profile function (PyEval_SetProfile). It takes
 // itself off at the first event after the window, or after another thread has begun to train; a
-// profiler of somebody else is neither replaced
-// nor removed, which is said once on standard error. Names as PyTorch's profiler writes them:
-// "train.py(73): layer", "<built-in function sleep>". Owner: the training thread, with the GIL, for
-// all but Pause and IsInstalledOn. One instance a process.
+// profiler of somebody else is neither replaced nor removed, which is said once on standard error.
+// Names as PyTorch's profiler writes them: "train.py(73): layer", "<built-in function sleep>".
+// Owner: the training thread, with the GIL, for all but Pause and IsInstalledOn. One instance a
+// process.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // A thread as CPython knows it: where its PyThreadState lies, by which its frames are found, and
 // the number that CPython gives to one thread only. CPython frees the state when the thread ends,
-// and another may lie there later: who reads the memory compares the number.
+// and that of another may lie there later: a reader of the memory compares the number.
 #pragma once
 
 #include <atomic>
@@ -28,9 +28,9 @@ struct PythonThread {
 // Hands a thread from the holder of the GIL to a thread without it; no lock.
 class ThreadBoard {
  public:
-  // With the GIL. owner: what the thread is known by to who reads.
+  // With the GIL. owner: the number by which readers ask for the thread.
   void Write(uint32_t owner, const PythonThread& thread) {
-    version_.fetch_add(1, std::memory_order_acq_rel);  // odd: what follows does not belong together
+    version_.fetch_add(1, std::memory_order_acq_rel);  // odd: it is being written
     owner_.store(owner, std::memory_order_release);
     state_.store(thread.state, std::memory_order_release);
     number_.store(thread.number, std::memory_order_release);

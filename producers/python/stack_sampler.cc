@@ -168,8 +168,8 @@ void StackSampler::FollowTrainer() {
   }
   const EroicaTrainer trainer = eroica_trainer();
   if (trainer.thread == 0 || (trainer.number == trainer_.number && account_)) return;
-  // The main thread does not become another one by its first sign; one with the system id of a
-  // thread that trained before is another one.
+  // The main thread stays the same thread when it shows its first sign. A thread with the system id
+  // of one that trained before is another thread.
   if (trainer.thread != trainer_.thread || trainer_.number != 0) {
     attribution_.Finish();
     waits_.Finish();

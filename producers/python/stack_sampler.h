@@ -117,7 +117,7 @@ class StackSampler {
   std::atomic<Source> source_ = Source::kUnknown;
   ThreadBoard main_thread_;      // owner 0
   ThreadBoard training_thread_;  // owner: its number in the core
-  // Who has the GIL's:
+  // Owner: the thread that has the GIL.
   uint32_t told_number_ = 0;  // of the thread that called last as the one that trains
   PythonThread told_thread_;
   // The training thread's while requested, the sampler's while filled.
