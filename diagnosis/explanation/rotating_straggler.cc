@@ -33,8 +33,8 @@ bool IsTimeless(const Finding& claim) {
   return claim.kind == FindingKind::kSlowRank && SlowSteps(claim) == nullptr;
 }
 
-// The function that is named of most of the claims' culprits; of equals the first by name. Culprits
-// of which no function is named do not count; empty where none has one.
+// The function that most of the claims' culprits are named with; of equals the first by name.
+// Culprits without a named function do not count; empty where none has one.
 std::string MostNamedFunction(const std::vector<Finding>& claims) {
   std::map<std::string, size_t> ranks;
   for (const Finding& claim : claims) {

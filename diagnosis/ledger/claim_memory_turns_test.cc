@@ -1,4 +1,4 @@
-// Ranks that are late by turns, and nobody knows what they run then.
+// Ranks that are late in turn, without a recorded function that explains it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

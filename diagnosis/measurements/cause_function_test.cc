@@ -25,7 +25,7 @@ TEST(FindCauseFunction, ABuiltInFunctionIsNamedByTheFrameThatCallsIt) {
   EXPECT_EQ(cause->hottest_leaf, "<built-in function sleep>");
 }
 
-// Whatever else its program runs on a busy host is little more than its peers' does.
+// What else the rank runs on a busy host takes little longer than on its peers.
 TEST(FindCauseFunction, WhatOnlyTheRankRunsIsNamedBeforeItsWholeProgram) {
   TrainingView job(2);
   job.RunOnAll("main", 0.3).Run(1, "slow", 42, "main").Run(1, "copy_", 9, "main");

@@ -84,7 +84,7 @@ TEST(UnneededPython, AFunctionThatIsTheTrainingLoopIsNeeded) {
   EXPECT_FALSE(Find(thread).has_value());
 }
 
-// Of a job whose training has none of the names that are known, nothing is known to be none of it.
+// A job whose training bears none of the known names: no function of it can be called unneeded.
 TEST(UnneededPython, WhereNoTrainingIsRecognizedNothingIsUnneeded) {
   TrainingView job(4);
   for (PatternBatch& batch : job.batches()) batch.host_only = true;

@@ -32,7 +32,7 @@ void PrintTo(const FieldCase& field_case, std::ostream* out) { *out << field_cas
 
 class FieldTraces : public ::testing::TestWithParam<FieldCase> {};
 
-// Lines are wrapped: words are compared one behind the other.
+// Output lines are wrapped, so that texts are compared as sequences of words.
 std::string Words(const std::string& text) {
   std::istringstream in(text);
   std::string words;
@@ -87,7 +87,7 @@ class SmallJob {
   }
 
  private:
-  // A few microseconds by which no two ranks and steps are equal.
+  // Makes no two ranks and steps equal, by a few microseconds.
   static double Jitter(int rank, int step) { return 0.001 * ((7 * rank + 13 * step) % 11); }
   static std::string Event(const char* category, const std::string& name, bool device, double ms,
                            double for_ms) {

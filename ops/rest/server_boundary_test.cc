@@ -26,7 +26,7 @@ class ServerBoundaryTest : public ::testing::Test {
     server_ = *RestServer::Start(
         *service_, {.tls = {}, .peers = {}, .limits = {.event_heartbeat = std::chrono::hours(1)}});
   }
-  // That waits for the next change.
+  // A stream that waits for the next change.
   std::unique_ptr<RawClient> OpenStream() {
     auto client = std::make_unique<RawClient>(server_->port());
     client->Get("/v1/findings/stream");

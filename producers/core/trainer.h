@@ -54,7 +54,7 @@ class Trainer {
 
   explicit Trainer(int32_t main_thread) : main_thread_(main_thread) {}
 
-  // The calling thread, of which `mine` is the record, shows a sign.
+  // The calling thread, whose record is `mine`, shows a sign.
   void Take(ThreadSigns& mine, TrainingSign sign, int64_t now_ns);
   bool Is(const ThreadSigns& mine) const;
   Thread Read() const;

@@ -430,7 +430,7 @@ void ChromeTraceImporter::RefuseSeveralRanks() {
       processes.size(), fmt::join(named, ", "), processes.size() > kNamed ? ", ..." : ""));
 }
 
-// Refuses a file of which nothing is used, and says what to record instead.
+// Refuses a file that holds nothing which is used, and says what to record instead.
 void ChromeTraceImporter::RefuseWhatIsOfNoUse() {
   if (report_.refused) return;
   if (processes_.of_xla()) {

@@ -88,7 +88,7 @@ TEST(Pickle, RefusesWhatItWouldHaveToTrust) {
 }
 
 // Each list holds the one before ten times: small as a pickle, 10^40 values unfolded; and one that
-// holds itself. Nothing is unfolded, and as entries of a dump they are none.
+// holds itself. Neither is unfolded, and neither is a dump's list of entries.
 TEST(Pickle, UnfoldsNothing) {
   std::string bomb = "\x80\x02]q\x00"s;
   for (char level = 1; level <= 40; ++level) {
@@ -105,7 +105,7 @@ TEST(Pickle, UnfoldsNothing) {
   EXPECT_TRUE(ParseFlightRecorderDump(itself).ok());
 }
 
-// A list of 4,000 names of one entry with 40,000 keys: what is walked through is bounded.
+// A list that holds one entry of 40,000 keys 4,000 times: the number of visits is bounded.
 TEST(FlightRecorderDump, RefusesEntriesThatUnfoldWithoutBound) {
   std::string bomb = "\x80\x02}q\x00("s;
   for (int i = 0; i < 40'000; ++i) bomb += "K\x01K\x02"s;
