@@ -34,6 +34,11 @@ def train(enough):
             one_step()
 def slept():
     return seconds_of("slow_sleep") > 1
+def rest_of_main():
+    time.sleep(0.03)
+def keep_main_busy(seconds):
+    while seconds_of("rest_of_main") < seconds:
+        rest_of_main()
 """
 
 JOINED = HELP + """
@@ -51,13 +56,10 @@ def loop():
     os.environ.update(RANK="0", WORLD_SIZE="1")
     one_step()
     train(slept)
-def rest_of_main():
-    time.sleep(0.03)
 thread = threading.Thread(target=loop, name="TrainingThread")
 thread.start()
 thread.join()
-while seconds_of("rest_of_main") < 0.3:
-    rest_of_main()
+keep_main_busy(0.3)
 """
 
 EVENT_LOOP = HELP + """
@@ -81,8 +83,6 @@ def first_work():
     time.sleep(0.03)
 def second_work():
     time.sleep(0.03)
-def rest_of_main():
-    time.sleep(0.03)
 def trainer(work):
     end = time.monotonic() + 2
     while time.monotonic() < end:
@@ -92,8 +92,7 @@ for work in (first_work, second_work):
     thread = threading.Thread(target=trainer, args=(work,))
     thread.start()
     thread.join()
-while seconds_of("rest_of_main") < 0.5:
-    rest_of_main()
+keep_main_busy(0.5)
 """
 
 # Threads that begin and end all the time: their states and ids are used again.
