@@ -209,6 +209,10 @@ void AddUnknownWaits(const ImportReport& report, CaptureGaps* gaps) {
   }
 }
 
+// Ranks on the processors of one host exchange data in its memory: live producers, which follow the
+// ranks' own sockets, have no network to record there.
+bool HasNetwork(const JobCoverage& coverage) { return coverage.hosts > 1 || !coverage.host_only; }
+
 }  // namespace
 
 CaptureGaps FindTraceGaps(const ImportReport& report, const JobCoverage& coverage) {
@@ -298,7 +302,7 @@ CaptureGaps FindLiveGaps(const JobCoverage& coverage) {
   if (const std::vector<uint32_t> missing = coverage.missing_ranks(); !missing.empty()) {
     AddMissingRanks(coverage, missing, "The standard error of the job says why, if it knows.",
                     &gaps);
-  } else {
+  } else if (HasNetwork(coverage)) {
     AddUnknownNetwork(coverage, &gaps);
   }
   AddStoppedCaptures(coverage, &gaps);

@@ -24,8 +24,8 @@ struct CaptureGaps {
 CaptureGaps FindTraceGaps(const ImportReport& report, const JobCoverage& coverage);
 // For dumps without a finding and without another reason.
 CaptureGaps StandstillWithoutReason();
-// Where no finding says why: steps that take so much longer than the others that they cost a tenth
-// of the time. Of a few of them nobody knows whether they come again.
+// Steps that take so much longer than the others that they cost a tenth of the time, for jobs
+// without a finding that explains them. A few of them do not show whether they come again.
 void AddLongSteps(const JobCoverage& coverage, CaptureGaps* gaps);
 
 // Of a live job.

@@ -85,7 +85,7 @@ TEST(CaptureGaps, WhatWasNotUsedIsNotSeen) {
   EXPECT_THAT(gaps.sentences, ElementsAre("b.json was not used: a second trace of rank 1."));
 }
 
-// "Waits for 0 us (0.0 %), that is the most": of ranks whose waits nobody knows.
+// Ranks whose waits are not known get no bound of "0 us (0.0 %)".
 TEST(CaptureGaps, ThereIsNoBoundWhereNoWaitIsKnown) {
   ImportReport report = Whole();
   report.ranks = {0, 1};
@@ -247,6 +247,22 @@ TEST(CaptureGaps, ALiveJobIsWholeWithAllRanksAndSteps) {
               ElementsAre(HasSubstr("rank 1 of 3"), HasSubstr("eroica.step()")));
 }
 
+// They exchange data in the host's memory.
+TEST(CaptureGaps, BetweenRanksOnTheProcessorsOfOneHostThereIsNoNetwork) {
+  JobCoverage coverage = kHeldUp;
+  coverage.world_size = 3;
+  coverage.ranks = {0, 1, 2};
+  coverage.ranks_with_steps = 3;
+  coverage.hosts = 1;
+  coverage.host_only = true;
+  EXPECT_FALSE(FindLiveGaps(coverage).undecided);
+  coverage.hosts = 2;
+  EXPECT_TRUE(FindLiveGaps(coverage).undecided);
+  coverage.hosts = 1;
+  coverage.host_only = false;
+  EXPECT_TRUE(FindLiveGaps(coverage).undecided) << "devices may be joined by a slow link";
+}
+
 TEST(CaptureGaps, AMaskOf0IsNoJobWithoutCollectives) {
   JobCoverage coverage{.world_size = 3, .ranks = {0, 1, 2}, .ranks_with_steps = 3, .most_steps = 3};
   coverage.stopped = {{.gap = {CaptureKind::kCollectives, 0},
@@ -283,7 +299,7 @@ TEST(CaptureGaps, OfATraceThatIsCutOffNobodyKnowsWhatCameBehind) {
               ElementsAre(HasSubstr("rank1.json and 1 more traces are cut off")));
 }
 
-// A dump is of a job that stood: silence about it is no health.
+// A job that writes dumps stood: without a finding it is not called healthy.
 TEST(CaptureGaps, DumpsAloneNeverShowThatAJobIsWell) {
   ImportReport report = Whole();
   report.stalled_only = true;

@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "ops/cli/known_jobs.h"
+#include "ops/cli/state_reading.h"
 #include "ops/cli/stored_findings.h"
 
 namespace eroica {
@@ -59,7 +60,8 @@ void FindingLog::Progress(const std::map<std::string, StageProbe>& probes, TimeP
   spdlog::info("node: processed{}", progress);
 }
 
-absl::StatusOr<std::string> DrainOutcome(const StateStore& store, const NodeConfig& config,
+absl::StatusOr<std::string> DrainOutcome(Log& log, const StateStore& store,
+                                         const NodeConfig& config,
                                          const std::vector<std::string>& lost) {
   const absl::StatusOr<StoredFindings> stored = ReadStoredFindings(store, "");
   if (!stored.ok()) return stored.status();
@@ -67,7 +69,10 @@ absl::StatusOr<std::string> DrainOutcome(const StateStore& store, const NodeConf
     absl::StatusOr<KnownJobs> known = JobsOfStore(store);
     if (!known.ok()) return known.status();
     known->lost = lost;
-    return ExplainNoFindings(*known, "", config.node.recording, "").text;
+    if (absl::Status status = AddRecordedGaps(log, config, &*known); !status.ok()) return status;
+    NoFindings none = ExplainNoFindings(*known, QuestionOf(config, "", 0));
+    for (const std::string& reason : none.reasons) none.text += " " + reason;
+    return std::move(none.text);
   }
   const auto count = stored->findings.size();
   const auto open = std::ranges::count_if(stored->findings, [](const Finding& finding) {

@@ -46,9 +46,10 @@ class FindingLog {
   std::string progress_ EROICA_GUARDED_BY(mutex_);  // as it was last logged
 };
 
-// What a recording that was read to its end came to, and what to type next: one line. lost: what it
-// has lost, in sentences.
-absl::StatusOr<std::string> DrainOutcome(const StateStore& store, const NodeConfig& config,
+// What a recording that was read to its end came to, and what to type next: one line. log: the one
+// that was read. lost: what it has lost, in sentences.
+absl::StatusOr<std::string> DrainOutcome(Log& log, const StateStore& store,
+                                         const NodeConfig& config,
                                          const std::vector<std::string>& lost);
 // The same for programs, with what each stage counted: one JSON object, with a line end.
 absl::StatusOr<std::string> DrainOutcomeJson(const StateStore& store,

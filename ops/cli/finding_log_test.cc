@@ -14,6 +14,8 @@
 #include "schemas/test_encoder.h"
 #include "state_store/in_memory_store.h"
 #include "state_store/key_schema.h"
+#include "stream_ops/log/memory_log.h"
+#include "stream_ops/topics.h"
 
 namespace eroica {
 namespace {
@@ -88,8 +90,12 @@ TEST_F(FindingLogTest, SaysHowItGetsOnAtMostOnceAMinuteAndOnlyIfSomethingChanged
 TEST(DrainOutcome, SaysHowManyFindingsAndWhatToTypeNext) {
   NodeConfig config;
   config.node.recording = "night/";
+  MemoryLog log;
+  ASSERT_TRUE(log.admin()
+                  .CreateTopic({.name = TopicName(config.node.topic_prefix, Topic::kPatterns)})
+                  .ok());
   InMemoryStore store;
-  const absl::StatusOr<std::string> none = DrainOutcome(store, config, {});
+  const absl::StatusOr<std::string> none = DrainOutcome(log, store, config, {});
   ASSERT_TRUE(none.ok()) << none.status();
   EXPECT_THAT(*none, Not(HasSubstr("eroica findings")));
   TestEncoder encoder;
@@ -101,7 +107,7 @@ TEST(DrainOutcome, SaysHowManyFindingsAndWhatToTypeNext) {
                 {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
   ASSERT_TRUE(store.Write(changes).ok());
-  const absl::StatusOr<std::string> two = DrainOutcome(store, config, {});
+  const absl::StatusOr<std::string> two = DrainOutcome(log, store, config, {});
   ASSERT_TRUE(two.ok()) << two.status();
   EXPECT_EQ(*two, "2 findings, 1 open. See them: `eroica findings --recording night/`");
 }

@@ -56,51 +56,46 @@ void PrintHosts(const std::vector<Finding>& findings, bool json) {
 }
 
 // What is no finding: beside the findings where a program reads them.
-void Remark(const std::string& text, const FindingsFlags& flags) {
+void Remark(const std::string& text, size_t indent, const FindingsFlags& flags) {
   if (IsQuiet()) return;
   const bool apart = flags.json || flags.brief || flags.by_host;
-  (apart ? std::cerr : std::cout) << Wrapped(text, apart ? ErrorWidth() : OutputWidth(), 0) << "\n";
+  (apart ? std::cerr : std::cout) << Wrapped(text, apart ? ErrorWidth() : OutputWidth(), indent)
+                                  << "\n";
 }
 
-int PrintNone(const absl::StatusOr<KnownJobs>& known, const NodeConfig& config,
-              const FindingsFlags& flags) {
-  if (!known.ok()) return ExitWithError(known.status());
-  const bool recording = config.kafka.bootstrap.empty();
-  const std::string source = recording ? config.node.recording : config.kafka.bootstrap;
-  const NoFindings none = ExplainNoFindings(
-      *known, flags.filter.job, source.empty() ? flags.state.Folder(config) : source,
-      recording ? fmt::format("eroica node --recording {} --drain",
-                              config.node.recording.empty() ? "DIR" : config.node.recording)
-                : fmt::format("eroica node --bootstrap {}", config.kafka.bootstrap));
-  Remark(none.text, flags);
-  return none.is_healthy ? kExitNothingFound : kExitCannotTell;
+int PrintNone(const absl::StatusOr<NoFindings>& none, const FindingsFlags& flags) {
+  if (!none.ok()) return ExitWithError(none.status());
+  Remark(none->text, 0, flags);
+  for (const std::string& reason : none->reasons) Remark("- " + reason, 2, flags);
+  return none->exit_code();
 }
 
-// known: asked only where nothing is to be shown.
-template <typename Known>
-int PrintLatest(std::vector<Finding> findings, const NodeConfig& config, const FindingsFlags& flags,
-                const Known& known) {
-  const auto of_job = std::ranges::count_if(findings, [&](const Finding& finding) {
-    return FindingFilter{.job = flags.filter.job}.Wants(finding);
+// explain: what to say where none is open; called with the number of those that are resolved.
+template <typename Explain>
+int PrintLatest(std::vector<Finding> findings, const FindingsFlags& flags, const Explain& explain) {
+  std::erase_if(findings, [&](const Finding& finding) {
+    return !FindingFilter{.job = flags.filter.job}.Wants(finding);
   });
+  const size_t of_job = findings.size();
+  const auto is_open = [](const Finding& finding) {
+    return finding.state != FindingState::kResolved;
+  };
+  const bool any_open = std::ranges::any_of(findings, is_open);
   std::erase_if(findings, [&](const Finding& finding) { return !flags.filter.Wants(finding); });
-  if (findings.empty() && of_job > 0) {
+  if (findings.empty() && any_open) {
     Remark(fmt::format("None of {} finding{} is what was asked for (--since, --severity, --open, "
                        "--kind, --rank).",
                        of_job, of_job == 1 ? "" : "s"),
-           flags);
+           0, flags);
     return kExitNothingFound;
   }
-  if (findings.empty()) return PrintNone(known(), config, flags);
   SortByWeight(&findings);
-  if (flags.by_host) {
+  if (flags.by_host && !findings.empty()) {
     PrintHosts(findings, flags.json);
   } else {
     for (const Finding& finding : findings) Print(finding, flags);
   }
-  const auto is_open = [](const Finding& finding) {
-    return finding.state != FindingState::kResolved;
-  };
+  if (!any_open) return PrintNone(explain(of_job), flags);
   return std::ranges::any_of(findings, is_open) ? kExitFindings : kExitNothingFound;
 }
 
@@ -113,8 +108,9 @@ absl::StatusOr<int> List(Log& log, FindingReader& reader, const NodeConfig& conf
                          const FindingsFlags& flags) {
   absl::StatusOr<std::vector<Finding>> findings = ReadAllFindings(reader);
   if (!findings.ok()) return findings.status();
-  return PrintLatest(LatestVersions(*std::move(findings)), config, flags,
-                     [&] { return JobsBehind(log, config); });
+  return PrintLatest(LatestVersions(*std::move(findings)), flags, [&](size_t resolved) {
+    return NoFindingsBehind(log, config, flags.filter.job, resolved);
+  });
 }
 
 absl::StatusOr<int> ListStored(const NodeConfig& config, const FindingsFlags& flags) {
@@ -124,8 +120,12 @@ absl::StatusOr<int> ListStored(const NodeConfig& config, const FindingsFlags& fl
   absl::StatusOr<StoredFindings> stored = ReadStoredFindings(**store, "");
   if (!stored.ok()) return stored.status();
   ReportMalformed(stored->malformed);
-  return PrintLatest(std::move(stored->findings), config, flags,
-                     [&] { return JobsOfStore(**store); });
+  return PrintLatest(
+      std::move(stored->findings), flags, [&](size_t resolved) -> absl::StatusOr<NoFindings> {
+        const absl::StatusOr<KnownJobs> known = JobsOfStore(**store);
+        if (!known.ok()) return known.status();
+        return ExplainNoFindings(*known, QuestionOf(config, flags.filter.job, resolved));
+      });
 }
 
 absl::StatusOr<int> ReadTopic(const NodeConfig& config, const FindingsFlags& flags) {
@@ -187,8 +187,8 @@ void AddFindingsCommand(CLI::App& app, int* exit_code) {
       "  eroica findings --state recording.state/ --by-host        hosts that slow one job after "
       "the other\n\n"
       "A list shows each finding in its last state: open ones first, the gravest first. Exit "
-      "codes: 0 no open finding, 1 findings, 2 error, 3 cannot tell (no node has run, or the job "
-      "is not known).");
+      "codes: 0 no open finding, 1 findings, 2 error, 3 cannot tell (no finding is open, and no "
+      "node has run, the job is not known, or not all of it was recorded).");
   command->callback([flags, exit_code] { *exit_code = Run(*flags); });
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <span>
+#include <utility>
 
 #include "diagnosis/measurements/busiest_connection.h"
 #include "diagnosis/statistics/robust_statistics.h"
@@ -120,7 +121,7 @@ void AddWaits(const CollectiveSummary& summary, std::map<uint32_t, RankSteps>* r
   }
 }
 
-void Add(const PatternBatch& batch, RankSteps* sum) {
+void AddSteps(const PatternBatch& batch, RankSteps* sum) {
   for (const StepRecord& step : batch.steps) {
     sum->steps += 1;
     sum->step_ns += static_cast<double>(step.duration_ns);
@@ -214,6 +215,55 @@ double ShareInCollectives(const std::map<uint32_t, RankSteps>& ranks) {
   return Median(std::span(shares));
 }
 
+// Of one job.
+class CoverageSum {
+ public:
+  void Add(const PatternBatch& batch) {
+    coverage_.world_size = std::max(coverage_.world_size, batch.world_size);
+    if (batch.silent) return;
+    coverage_.host_only = batch.host_only && (reported_.empty() || coverage_.host_only);
+    reported_.insert(batch.rank.value);
+    if (!batch.host.empty()) hosts_.insert(batch.host);
+    coverage_.most_steps =
+        std::max(coverage_.most_steps, static_cast<uint32_t>(batch.steps.size()));
+    AddSteps(batch, &ranks_[batch.rank.value]);
+    common_wait_.Add(batch);
+    lengths_.Add(batch);
+    stopped_.Add(batch);
+  }
+  void Add(const CollectiveSummary& summary) { AddWaits(summary, &ranks_); }
+
+  JobCoverage Measured() const {
+    JobCoverage coverage = coverage_;
+    for (const auto& [rank, sum] : ranks_) {
+      if (sum.steps > 0)
+        coverage.transfer_ns = std::max(coverage.transfer_ns, sum.transfer_ns / sum.steps);
+      if (!reported_.contains(rank)) continue;  // the other end of a pair
+      coverage.ranks.push_back(rank);
+      coverage.ranks_with_steps += sum.steps > 0 ? 1 : 0;
+    }
+    coverage.hosts = static_cast<uint32_t>(hosts_.size());
+    coverage.stopped = stopped_.All();
+    coverage.long_steps = lengths_.Long();
+    coverage.step_ns = MedianAStep(ranks_, &RankSteps::step_ns);
+    coverage.wait_ns = MedianAStep(ranks_, &RankSteps::wait_ns);
+    const double in_collectives = ShareInCollectives(ranks_);
+    coverage.collective_wait_ns = coverage.wait_ns * in_collectives;
+    coverage.common_wait_ns =
+        std::min(common_wait_.MeanNs() * in_collectives, LeastTogether(ranks_));
+    return coverage;
+  }
+
+ private:
+  JobCoverage coverage_;
+  std::map<uint32_t, RankSteps> ranks_;
+  std::set<uint32_t> reported_;
+  std::set<std::string> hosts_;
+  CommonWait common_wait_;
+  StepLengths lengths_;
+  StoppedCaptures stopped_;
+};
+
 }  // namespace
 
 std::vector<uint32_t> JobCoverage::missing_ranks() const {
@@ -224,7 +274,8 @@ std::vector<uint32_t> JobCoverage::missing_ranks() const {
   return missing;
 }
 
-absl::StatusOr<JobCoverage> MeasureJobCoverage(Log& log, const std::string& topic_prefix) {
+absl::StatusOr<std::map<std::string, JobCoverage>> MeasureJobCoverages(
+    Log& log, const std::string& topic_prefix) {
   constexpr size_t kRecordsMax = 256;
   const absl::StatusOr<std::unique_ptr<LogConsumer>> consumer = log.NewConsumer(ConsumerOptions());
   if (!consumer.ok()) return consumer.status();
@@ -232,13 +283,7 @@ absl::StatusOr<JobCoverage> MeasureJobCoverage(Log& log, const std::string& topi
           (*consumer)->Subscribe({TopicName(topic_prefix, Topic::kPatterns)}, nullptr);
       !status.ok())
     return status;
-  JobCoverage coverage;
-  std::map<uint32_t, RankSteps> ranks;
-  std::set<uint32_t> reported;
-  std::set<std::string> hosts;
-  CommonWait common_wait;
-  StepLengths lengths;
-  StoppedCaptures stopped;
+  std::map<std::string, CoverageSum> sums;
   Decoder decoder;
   PatternBatch batch;
   CollectiveSummary summary;
@@ -250,42 +295,24 @@ absl::StatusOr<JobCoverage> MeasureJobCoverage(Log& log, const std::string& topi
         !status.ok())
       return status;
     for (const ConsumerRecord& record : records) {
-      // Summaries of communicators lie on the same topic. A silent rank has sent nothing.
-      if (decoder.Decode(record.payload(), &batch) != DropReason::kNone) {
-        if (decoder.Decode(record.payload(), &summary) == DropReason::kNone)
-          AddWaits(summary, &ranks);
-        continue;
+      // Summaries of communicators lie on the same topic.
+      if (decoder.Decode(record.payload(), &batch) == DropReason::kNone) {
+        sums[batch.job.value].Add(batch);
+      } else if (decoder.Decode(record.payload(), &summary) == DropReason::kNone) {
+        sums[summary.job.value].Add(summary);
       }
-      coverage.world_size = std::max(coverage.world_size, batch.world_size);
-      if (batch.silent) continue;
-      reported.insert(batch.rank.value);
-      if (!batch.host.empty()) hosts.insert(batch.host);
-      coverage.most_steps =
-          std::max(coverage.most_steps, static_cast<uint32_t>(batch.steps.size()));
-      Add(batch, &ranks[batch.rank.value]);
-      common_wait.Add(batch);
-      lengths.Add(batch);
-      stopped.Add(batch);
     }
   } while (!records.empty());
-  for (const auto& [rank, sum] : ranks) {
-    if (!reported.contains(rank)) continue;  // the other end of a pair
-    coverage.ranks.push_back(rank);
-    coverage.ranks_with_steps += sum.steps > 0 ? 1 : 0;
-  }
-  coverage.hosts = static_cast<uint32_t>(hosts.size());
-  coverage.stopped = stopped.All();
-  coverage.long_steps = lengths.Long();
-  coverage.step_ns = MedianAStep(ranks, &RankSteps::step_ns);
-  coverage.wait_ns = MedianAStep(ranks, &RankSteps::wait_ns);
-  for (const auto& [rank, sum] : ranks) {
-    if (sum.steps > 0)
-      coverage.transfer_ns = std::max(coverage.transfer_ns, sum.transfer_ns / sum.steps);
-  }
-  const double in_collectives = ShareInCollectives(ranks);
-  coverage.collective_wait_ns = coverage.wait_ns * in_collectives;
-  coverage.common_wait_ns = std::min(common_wait.MeanNs() * in_collectives, LeastTogether(ranks));
-  return coverage;
+  std::map<std::string, JobCoverage> coverages;
+  for (const auto& [job, sum] : sums) coverages[job] = sum.Measured();
+  return coverages;
+}
+
+absl::StatusOr<JobCoverage> MeasureJobCoverage(Log& log, const std::string& topic_prefix) {
+  absl::StatusOr<std::map<std::string, JobCoverage>> coverages =
+      MeasureJobCoverages(log, topic_prefix);
+  if (!coverages.ok()) return coverages.status();
+  return coverages->empty() ? JobCoverage() : std::move(coverages->begin()->second);
 }
 
 }  // namespace eroica

@@ -5,6 +5,7 @@
 #include <absl/status/statusor.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct JobCoverage {
   std::vector<uint32_t> ranks;    // that have patterns, ascending
   uint32_t ranks_with_steps = 0;  // of these
   uint32_t hosts = 0;             // that these ranks are on, as far as they say
+  bool host_only = false;         // none of these ranks uses a device (PatternBatch::host_only)
   uint32_t most_steps = 0;        // of a window: the most that any of these ranks shows at once
   double step_ns = 0;             // mean duration of a step: median over the ranks with steps
   double wait_ns = 0;             // of that, exposed waiting for peers: likewise
@@ -56,7 +58,11 @@ struct JobCoverage {
   std::vector<uint32_t> missing_ranks() const;  // ascending
 };
 
-// Of a log that holds one job. Reads its patterns topic from the beginning to where it ends now.
+// By the name of the job. Reads the patterns topic of the log from its beginning to where it ends
+// now; a job that has no patterns there is left out.
+absl::StatusOr<std::map<std::string, JobCoverage>> MeasureJobCoverages(
+    Log& log, const std::string& topic_prefix);
+// The same of a log that holds one job; an empty coverage where it holds none.
 absl::StatusOr<JobCoverage> MeasureJobCoverage(Log& log, const std::string& topic_prefix);
 
 }  // namespace eroica

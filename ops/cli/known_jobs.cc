@@ -78,22 +78,95 @@ std::string UnknownJobText(const KnownJobs& known, std::string_view job) {
   return text;
 }
 
-std::string HealthyText(std::string_view name, const KnownJob& job) {
+std::string WindowReached(const KnownJob& job) {
   const std::string time = LocalTimeText(job.end_ns);
-  return fmt::format("Nothing found in job {}: diagnosed to window {}{}{}, {} of {} ranks seen.",
-                     Printable(name), job.last_window, job.of_steps ? "" : " (of time)",
+  return fmt::format("diagnosed to window {}{}{}, {} of {} ranks seen", job.last_window,
+                     job.of_steps ? "" : " (of time)",
                      time.empty() ? "" : ", which ended at " + time, job.ranks_seen,
                      job.world_size);
 }
 
-std::string LostText(const std::string& what, const KnownJobs& known) {
+std::string ResolvedText(size_t resolved) {
+  return fmt::format("{} finding{} resolved", resolved, resolved == 1 ? " is" : "s are");
+}
+
+std::string Healthy(const NoFindingsQuestion& question, const std::string& of_job,
+                    const std::string& reached) {
+  if (question.resolved == 0) return fmt::format("Nothing found{}: {}.", of_job, reached);
+  return fmt::format("No finding{} is open: {}; {}.", of_job, ResolvedText(question.resolved),
+                     reached);
+}
+
+std::string CannotTell(const NoFindingsQuestion& question, const std::string& for_job,
+                       bool is_whole) {
+  const std::string_view why = is_whole ? "that does not suffice" : "the recording is not whole";
+  if (question.resolved == 0)
+    return fmt::format("Cannot tell{}: nothing stands out, and {}.", for_job, why);
+  return fmt::format("Cannot tell{}: {}, nothing else stands out, and {}.", for_job,
+                     ResolvedText(question.resolved), why);
+}
+
+std::vector<std::string> LostSentences(const KnownJobs& known) {
   constexpr size_t kSentencesMost = 4;
-  std::string text = what + ": ";
+  std::vector<std::string> sentences;
   for (size_t i = 0; i < std::min(known.lost.size(), kSentencesMost); ++i)
-    text += (i == 0 ? "" : "; ") + Printable(known.lost[i]);
-  if (known.lost.size() > kSentencesMost)
-    text += fmt::format(", and of {} more partitions", known.lost.size() - kSentencesMost);
-  return text + ".";
+    sentences.push_back(Printable(known.lost[i]) + ".");
+  if (known.lost.size() > kSentencesMost) {
+    sentences.push_back(
+        fmt::format("{} more partitions have lost a part.", known.lost.size() - kSentencesMost));
+  }
+  return sentences;
+}
+
+bool IsUndecided(const KnownJob& job) {
+  return job.gaps ? job.gaps->undecided : job.ranks_seen < job.world_size;
+}
+
+// What leaves a job undecided, or more.
+std::vector<std::string> GapsOf(const KnownJob& job) {
+  if (job.gaps) return job.gaps->sentences;
+  if (!job.diagnosed() || !IsUndecided(job)) return {};
+  return {fmt::format("Only {} of {} ranks were seen in window {}, the newest.", job.ranks_seen,
+                      job.world_size, job.last_window)};
+}
+
+NoFindings OfOneJob(const KnownJobs& known, const std::string& name, const KnownJob& job,
+                    const NoFindingsQuestion& question) {
+  const std::string printable = Printable(name);
+  NoFindings none{.text = {}, .reasons = LostSentences(known)};
+  for (std::string& sentence : GapsOf(job)) none.reasons.push_back(std::move(sentence));
+  if (!job.diagnosed()) {
+    none.text = fmt::format("No findings of job {}: no window of it is diagnosed yet.", printable);
+    return none;
+  }
+  none.is_healthy = known.lost.empty() && !IsUndecided(job);
+  none.text = none.is_healthy ? Healthy(question, " in job " + printable, WindowReached(job))
+                              : CannotTell(question, " for job " + printable, known.lost.empty());
+  return none;
+}
+
+NoFindings OfAllJobs(const KnownJobs& known, const NoFindingsQuestion& question) {
+  NoFindings none{.text = {}, .reasons = LostSentences(known)};
+  none.reasons.insert(none.reasons.end(), known.gaps.sentences.begin(), known.gaps.sentences.end());
+  bool any_diagnosed = false;
+  bool is_undecided = !known.lost.empty();
+  for (const auto& [name, job] : known.jobs) {
+    for (const std::string& sentence : GapsOf(job))
+      none.reasons.push_back(fmt::format("{}: {}", Printable(name), sentence));
+    any_diagnosed = any_diagnosed || job.diagnosed();
+    is_undecided = is_undecided || (job.diagnosed() && IsUndecided(job));
+  }
+  none.is_healthy = any_diagnosed && !is_undecided;
+  if (!any_diagnosed) {
+    none.text = "No findings: a node has run, and has diagnosed no window of any job yet.";
+  } else if (none.is_healthy) {
+    none.text = Healthy(
+        question, "",
+        fmt::format("{} jobs known, diagnosed: {}", known.jobs.size(), ListText(known.jobs)));
+  } else {
+    none.text = CannotTell(question, "", known.lost.empty());
+  }
+  return none;
 }
 
 }  // namespace
@@ -161,38 +234,17 @@ absl::StatusOr<KnownJobs> JobsOfChangelog(Log& log, const std::string& topic_pre
   }
 }
 
-NoFindings ExplainNoFindings(const KnownJobs& known, std::string_view job, std::string_view source,
-                             std::string_view node_command) {
+NoFindings ExplainNoFindings(const KnownJobs& known, const NoFindingsQuestion& question) {
   if (!known.node_has_run) {
     return {.text = fmt::format("No findings: no node has run over {} yet. Run `{}`.",
-                                Printable(source), Printable(node_command)),
-            .is_healthy = false};
+                                Printable(question.source), Printable(question.node_command)),
+            .reasons = {}};
   }
-  const bool any_diagnosed =
-      std::ranges::any_of(known.jobs, [](const auto& entry) { return entry.second.diagnosed(); });
-  if (job.empty()) {
-    if (!any_diagnosed)
-      return {.text = "No findings: a node has run, and has diagnosed no window of any job yet.",
-              .is_healthy = false};
-    if (!known.lost.empty())
-      return {.text = LostText("No finding, but the recording is not whole", known),
-              .is_healthy = false};
-    return {.text = fmt::format("Nothing found. {} job{} known, diagnosed: {}.", known.jobs.size(),
-                                known.jobs.size() == 1 ? "" : "s", ListText(known.jobs)),
-            .is_healthy = true};
-  }
-  const auto found = known.jobs.find(std::string(job));
-  if (found == known.jobs.end()) return {.text = UnknownJobText(known, job), .is_healthy = false};
-  if (!found->second.diagnosed())
-    return {.text = fmt::format("No findings of job {}: no window of it is diagnosed yet.",
-                                Printable(job)),
-            .is_healthy = false};
-  if (!known.lost.empty())
-    return {.text = LostText(
-                fmt::format("No finding of job {}, but the recording is not whole", Printable(job)),
-                known),
-            .is_healthy = false};
-  return {.text = HealthyText(job, found->second), .is_healthy = true};
+  const auto asked = question.job.empty() && known.jobs.size() == 1 ? known.jobs.begin()
+                                                                    : known.jobs.find(question.job);
+  if (asked != known.jobs.end()) return OfOneJob(known, asked->first, asked->second, question);
+  if (question.job.empty()) return OfAllJobs(known, question);
+  return {.text = UnknownJobText(known, question.job), .reasons = {}};
 }
 
 }  // namespace eroica

@@ -6,10 +6,12 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "ops/cli/capture_gaps.h"
+#include "ops/cli/exit_code.h"
 #include "state_store/state_store.h"
 #include "stream_ops/log/log.h"
 
@@ -24,6 +26,8 @@ struct KnownJob {
   uint32_t ranks_seen = 0;
   double step_ns = 0;  // median over the ranks; 0: no steps
   bool ended = false;
+  // Of what was recorded of the job; nothing where the log is no recording, and was not read.
+  std::optional<CaptureGaps> gaps{};
   bool diagnosed() const { return last_window >= 0; }
 };
 
@@ -31,6 +35,7 @@ struct KnownJobs {
   bool node_has_run = false;
   bool is_whole = true;           // false: there was no time to read of all of them
   std::vector<std::string> lost;  // of what the node has read, in sentences: lost_entries.h
+  CaptureGaps gaps{};             // of a recording that holds nothing of any job
   std::map<std::string, KnownJob> jobs;
 };
 
@@ -41,13 +46,21 @@ absl::StatusOr<KnownJobs> JobsOfStore(const StateStore& store);
 absl::StatusOr<KnownJobs> JobsOfChangelog(Log& log, const std::string& topic_prefix,
                                           std::chrono::milliseconds time);
 
-// What to say where no finding is to be shown. job: the one that was asked for; empty: any.
+// What to say where no finding is open, and the exit code that goes with it.
 struct NoFindings {
-  std::string text;         // whole sentences
-  bool is_healthy = false;  // somebody has looked, and there is nothing
+  std::string text;  // whole sentences
+  // What the recording leaves open, in whole sentences.
+  std::vector<std::string> reasons;
+  bool is_healthy = false;  // a node has read all that the job sent, and there is nothing
+  int exit_code() const { return is_healthy ? kExitNothingFound : kExitCannotTell; }
 };
-// source: "recording/" or "localhost:9092"; node_command: how to run a node over it.
-NoFindings ExplainNoFindings(const KnownJobs& known, std::string_view job, std::string_view source,
-                             std::string_view node_command);
+
+struct NoFindingsQuestion {
+  std::string job;           // that was asked for; empty: any
+  size_t resolved = 0;       // findings of it that are resolved
+  std::string source;        // "recording/" or "localhost:9092"
+  std::string node_command;  // how to run a node over it
+};
+NoFindings ExplainNoFindings(const KnownJobs& known, const NoFindingsQuestion& question);
 
 }  // namespace eroica

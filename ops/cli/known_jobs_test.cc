@@ -11,7 +11,10 @@
 namespace eroica {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 constexpr const char* kRow =
@@ -19,13 +22,16 @@ constexpr const char* kRow =
 
 KnownJobs Nights() {
   KnownJobs known{.node_has_run = true};
-  known.jobs["night"] = {.last_window = 23, .world_size = 8, .ranks_seen = 7};
+  known.jobs["night"] = {.last_window = 23, .world_size = 8, .ranks_seen = 8};
   known.jobs["young"] = {};
   return known;
 }
 
-NoFindings Explain(const KnownJobs& known, const char* job) {
-  return ExplainNoFindings(known, job, "localhost:9092", "eroica node --bootstrap localhost:9092");
+NoFindings Explain(const KnownJobs& known, const char* job, size_t resolved = 0) {
+  return ExplainNoFindings(known, {.job = job,
+                                   .resolved = resolved,
+                                   .source = "localhost:9092",
+                                   .node_command = "eroica node --bootstrap localhost:9092"});
 }
 
 TEST(ExplainNoFindings, NoNodeHasRun) {
@@ -46,11 +52,51 @@ TEST(ExplainNoFindings, NoSuchJobNamesTheOneThatIsNear) {
 
 TEST(ExplainNoFindings, AHealthyJobIsDiagnosedToAWindow) {
   const NoFindings none = Explain(Nights(), "night");
-  EXPECT_TRUE(none.is_healthy);
-  EXPECT_EQ(none.text, "Nothing found in job night: diagnosed to window 23, 7 of 8 ranks seen.");
+  EXPECT_EQ(none.exit_code(), kExitNothingFound);
+  EXPECT_EQ(none.text, "Nothing found in job night: diagnosed to window 23, 8 of 8 ranks seen.");
+  EXPECT_THAT(none.reasons, IsEmpty());
   const NoFindings all = Explain(Nights(), "");
   EXPECT_TRUE(all.is_healthy);
   EXPECT_THAT(all.text, HasSubstr("2 jobs known, diagnosed: night (to window 23), young"));
+  KnownJobs only_night{.node_has_run = true};
+  only_night.jobs["night"] = Nights().jobs["night"];
+  EXPECT_EQ(Explain(only_night, "").text, none.text) << "there is no other job";
+}
+
+TEST(ExplainNoFindings, FindingsThatAreResolvedAreSaidAndNoneIsOpen) {
+  const NoFindings none = Explain(Nights(), "night", 2);
+  EXPECT_EQ(none.exit_code(), kExitNothingFound);
+  EXPECT_EQ(none.text,
+            "No finding in job night is open: 2 findings are resolved; diagnosed to window 23, 8 "
+            "of 8 ranks seen.");
+}
+
+// Nobody has looked at the rank that is missing.
+TEST(ExplainNoFindings, AJobWhoseRanksWereNotAllSeenIsNotHealthy) {
+  KnownJobs known = Nights();
+  known.jobs["night"].ranks_seen = 7;
+  for (const char* job : {"night", ""}) {
+    const NoFindings none = Explain(known, job);
+    EXPECT_EQ(none.exit_code(), kExitCannotTell) << job;
+    EXPECT_THAT(none.reasons, ElementsAre(HasSubstr("7 of 8 ranks were seen in window 23"))) << job;
+  }
+}
+
+TEST(ExplainNoFindings, WhatWasNotRecordedOfAJobMakesItUndecided) {
+  KnownJobs known = Nights();
+  known.jobs["night"].gaps = CaptureGaps{.sentences = {"No training step was seen."}};
+  EXPECT_EQ(Explain(known, "night").exit_code(), kExitNothingFound);
+  EXPECT_THAT(Explain(known, "night").reasons, ElementsAre("No training step was seen."));
+  known.jobs["night"].gaps->undecided = true;
+  const NoFindings none = Explain(known, "night");
+  EXPECT_EQ(none.exit_code(), kExitCannotTell);
+  EXPECT_EQ(none.text, "Cannot tell for job night: nothing stands out, and that does not suffice.");
+  EXPECT_EQ(Explain(known, "night", 1).exit_code(), kExitCannotTell);
+  EXPECT_EQ(Explain(known, "night", 1).text,
+            "Cannot tell for job night: 1 finding is resolved, nothing else stands out, and that "
+            "does not suffice.");
+  EXPECT_EQ(Explain(known, "").exit_code(), kExitCannotTell);
+  EXPECT_THAT(Explain(known, "").reasons, ElementsAre("night: No training step was seen."));
 }
 
 TEST(ExplainNoFindings, NothingIsHealthyOfWhichAPartIsLost) {
@@ -60,8 +106,10 @@ TEST(ExplainNoFindings, NothingIsHealthyOfWhichAPartIsLost) {
     const NoFindings none = Explain(known, job);
     EXPECT_FALSE(none.is_healthy);
     EXPECT_THAT(none.text,
-                AllOf(HasSubstr("segment 0 is cut; segment 1 is cut"),
-                      HasSubstr("and of 3 more partitions"), Not(HasSubstr("Nothing found"))));
+                AllOf(HasSubstr("the recording is not whole"), Not(HasSubstr("Nothing found"))));
+    EXPECT_THAT(none.reasons,
+                ElementsAre("segment 0 is cut.", "segment 1 is cut.", "segment 2 is cut.",
+                            "segment 3 is cut.", "3 more partitions have lost a part."));
   }
 }
 

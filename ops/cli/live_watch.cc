@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <map>
@@ -11,14 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "ops/cli/capture_gaps.h"
+#include "ops/cli/finding_filter.h"
 #include "ops/cli/finding_text.h"
-#include "ops/cli/job_coverage.h"
 #include "ops/cli/local_page.h"
-#include "ops/cli/lost_entries.h"
 #include "ops/cli/open_log.h"
 #include "ops/cli/stages.h"
 #include "ops/cli/state_folder.h"
+#include "ops/cli/state_reading.h"
 #include "ops/cli/terminal.h"
 #include "ops/cli/wrapped_text.h"
 #include "ops/config/memory_shares.h"
@@ -58,7 +58,7 @@ class Screen {
 
   void Show(const Finding& finding) {
     if (finding.job.value != options_.job) return;
-    const auto [entry, is_new] = latest_.insert_or_assign(finding.id, finding.state);
+    const bool is_new = latest_.insert_or_assign(finding.id, finding).second;
     if (options_.json) {
       std::cerr << ToJson(finding) << std::endl;
     } else if (is_new) {
@@ -70,35 +70,43 @@ class Screen {
       std::cerr << fmt::format("== eroica, {}: resolved: {}", Since(start_), FindingLine(finding))
                 << std::flush;
     }
-    titles_[finding.id] = Printable(finding.title);
   }
 
-  // gaps: of what was recorded of the job; none where nobody knows.
-  void Summarize(const CaptureGaps& gaps) const {
+  size_t open() const {
+    return static_cast<size_t>(std::ranges::count_if(
+        latest_, [](const auto& shown) { return shown.second.state != FindingState::kResolved; }));
+  }
+  size_t resolved() const { return latest_.size() - open(); }
+
+  // none: as `eroica findings` says it of the same log.
+  void Summarize(const NoFindings& none) const {
     if (options_.json) return;
-    if (latest_.empty()) {
-      std::cerr << fmt::format("\n== eroica, {}: {}\n", Since(start_),
-                               gaps.undecided
-                                   ? "cannot tell: nothing stands out, and that does not suffice."
-                                   : "nothing found: no rank or function stands out from its "
-                                     "peers.");
+    if (!latest_.empty()) {
+      std::vector<Finding> findings;
+      for (const auto& [id, finding] : latest_) findings.push_back(finding);
+      SortByWeight(&findings);
+      std::cerr << fmt::format("\n== eroica, {}: {} finding{}:\n", Since(start_), findings.size(),
+                               findings.size() == 1 ? "" : "s");
+      for (const Finding& finding : findings) {
+        std::cerr << fmt::format("   {}{}\n",
+                                 finding.state == FindingState::kResolved ? "(resolved) " : "",
+                                 Printable(finding.title));
+      }
     }
-    for (const std::string& sentence : gaps.sentences)
-      std::cerr << Wrapped("   - " + sentence, ErrorWidth(), 5) << "\n";
-    if (latest_.empty()) return;
-    std::cerr << fmt::format("\n== eroica, {}: {} finding{}:\n", Since(start_), latest_.size(),
-                             latest_.size() == 1 ? "" : "s");
-    for (const auto& [id, state] : latest_) {
-      std::cerr << fmt::format("   {}{}\n", state == FindingState::kResolved ? "(resolved) " : "",
-                               titles_.at(id));
+    if (open() == 0) {
+      std::cerr << "\n"
+                << Wrapped(fmt::format("== eroica, {}: {}", Since(start_), none.text), ErrorWidth(),
+                           3)
+                << "\n";
     }
+    for (const std::string& reason : none.reasons)
+      std::cerr << Wrapped("   - " + reason, ErrorWidth(), 5) << "\n";
   }
 
  private:
   const LiveWatchOptions& options_;
   const Clock::time_point start_;
-  std::map<std::string, FindingState> latest_;
-  std::map<std::string, std::string> titles_;
+  std::map<std::string, Finding> latest_;  // by id
 };
 
 absl::Status ShowNew(FindingReader& reader, milliseconds timeout, Screen& screen) {
@@ -107,6 +115,16 @@ absl::Status ShowNew(FindingReader& reader, milliseconds timeout, Screen& screen
   for (const Finding& finding : findings) screen.Show(finding);
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ? absl::OkStatus()
                                                                          : status;
+}
+
+// All that the stages have said: they have ended.
+absl::Status ShowRest(FindingReader& reader, Screen& screen) {
+  while (true) {
+    if (absl::Status status = ShowNew(reader, milliseconds(0), screen); !status.ok()) return status;
+    const absl::StatusOr<bool> at_end = reader.AtEnd();
+    if (!at_end.ok()) return at_end.status();
+    if (*at_end) return absl::OkStatus();
+  }
 }
 
 absl::StatusOr<std::unique_ptr<RocksDbStore>> OpenStore(const NodeConfig& config) {
@@ -170,13 +188,14 @@ absl::Status RunNode(const LiveWatchOptions& options, Log& log, FindingReader& r
           Drain(log, **store, options.config, page == nullptr ? nullptr : page->board());
       !status.ok())
     return status;
-  return ShowNew(reader, kPoll, screen);
+  return ShowRest(reader, screen);
 }
 
 absl::StatusOr<std::unique_ptr<Log>> OpenWatched(const LiveWatchOptions& options) {
   if (options.config.kafka.bootstrap.empty()) return OpenLog(options.config, LogAccess::kWrite);
   return KafkaLog::Open({.bootstrap_servers = options.config.kafka.bootstrap,
-                         .properties = options.kafka_properties});
+                         .properties = options.kafka_properties,
+                         .request_timeout = std::chrono::seconds(3)});
 }
 
 }  // namespace
@@ -196,18 +215,12 @@ absl::Status WatchLive(const LiveWatchOptions& options) {
       if (absl::Status status = ShowNew(**reader, kPoll, screen); !status.ok()) return status;
     }
   }
-  CaptureGaps gaps;
-  if (options.run_node) {  // a recording holds this job alone, Kafka those of everybody
-    const absl::StatusOr<JobCoverage> coverage =
-        MeasureJobCoverage(**log, options.config.node.topic_prefix);
-    if (!coverage.ok()) return coverage.status();
-    gaps = FindLiveGaps(*coverage);
-    const absl::StatusOr<LostEntries> lost = FindLostEntries(**log, options.config);
-    if (!lost.ok()) return lost.status();
-    for (const std::string& sentence : lost->sentences) gaps.sentences.push_back(sentence + ".");
-    gaps.undecided |= lost->any();
-  }
-  screen.Summarize(gaps);
+  // A recording holds this job alone, Kafka those of everybody. The job has its own exit code, and
+  // does not wait for a broker that is gone.
+  const absl::StatusOr<NoFindings> none = NoFindingsBehind(
+      **log, options.config, options.run_node ? "" : options.job, screen.resolved());
+  if (!none.ok()) return none.status();
+  screen.Summarize(*none);
   return absl::OkStatus();
 }
 

@@ -119,13 +119,13 @@ std::vector<std::string> AllLost(const LostEntries& cut, const StageProbe& probe
 }
 
 // What a drain came to, and how the program ends.
-absl::StatusOr<int> ReportDrain(const StateStore& store, const NodeConfig& config,
+absl::StatusOr<int> ReportDrain(Log& log, const StateStore& store, const NodeConfig& config,
                                 const std::map<std::string, StageProbe>& probes,
                                 const std::vector<std::string>& lost, bool json) {
   for (const std::string& sentence : lost)
     std::cerr << "node: warning: " << Printable(sentence) << "\n";
   const absl::StatusOr<std::string> outcome =
-      json ? DrainOutcomeJson(store, probes, lost) : DrainOutcome(store, config, lost);
+      json ? DrainOutcomeJson(store, probes, lost) : DrainOutcome(log, store, config, lost);
   if (!outcome.ok()) return outcome.status();
   if (json) {
     std::cout << *outcome;
@@ -161,7 +161,7 @@ absl::StatusOr<int> Drain(Log& log, StateStore& store, const NodeConfig& config,
     finding_log.Progress(probes(), steady_clock::now());
   }
   PrintLastWords(probes(), &health);
-  return ReportDrain(store, config, probes(), AllLost(*cut, run.probe()), json);
+  return ReportDrain(log, store, config, probes(), AllLost(*cut, run.probe()), json);
 }
 
 // Who works off a recording that does not exist has mistyped its path; who follows one may be there

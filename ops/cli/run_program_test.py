@@ -377,6 +377,45 @@ class RunProgram(unittest.TestCase):
         self.assertEqual(self.python(source)[1], b"True\n")
         self.assertEqual(os.listdir(self.runtime), [])
 
+    def findings(self, *options):
+        return subprocess.run([PROGRAM, "findings", "--recording", self.recording, *options], env=self.environment(),
+                              cwd=self.folder, capture_output=True, text=True, timeout=DEADLINE_S)
+
+    def check_findings_say_the_same(self, err, exit_code):
+        """Without an open finding: what `eroica run` said last is all that `eroica findings` says."""
+        said = self.findings()
+        self.assertEqual(said.returncode, exit_code, said.stdout + said.stderr)
+        last = " ".join(err[err.rindex("== eroica, "):].split())
+        self.assertIn(": " + " ".join(said.stdout.split()) + " recording: ", last)
+        return last
+
+    def test_findings_of_a_recording_say_what_the_run_said_last(self):
+        steps = "import time, eroica\nfor _ in range(60):\n    eroica.step(); time.sleep(0.02)\n"
+        options = ["-o", self.recording, "--window-steps", "8"]
+        with self.subTest("nothing was recorded"):
+            _, _, err = self.run_job("true", options=options)
+            self.assertIn("Nothing was recorded: ", self.check_findings_say_the_same(err, 3))
+        for world, exit_code, sentence in (("2", 3, "rank 1 of 2 is not recorded"), ("1", 0, "Nothing found in job ")):
+            with self.subTest(world_size=world):
+                shutil.rmtree(self.recording)
+                shutil.rmtree(self.recording + ".state", True)
+                _, _, err = self.python(steps, options=options, variables={"RANK": "0", "WORLD_SIZE": world})
+                self.assertIn(sentence, self.check_findings_say_the_same(err, exit_code))
+
+    def test_the_run_lists_last_the_findings_that_are_in_its_recording(self):
+        job = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tests/live/threaded.py")
+        _, _, err = self.run_job(sys.executable, job, "--ranks", "3", "--loop", "main", "--steps", "100", "--fault", "sleep",
+                                 "--fault-rank", "2", "--fault-step", "20", "--slow-ms", "60",
+                                 options=["-o", self.recording, "--window-steps", "16"])
+        said = self.findings("--json")
+        found = [json.loads(line) for line in said.stdout.splitlines()]
+        self.assertTrue(found, err)
+        titles = [("(resolved) " if finding["state"] == "resolved" else "") + finding["title"] for finding in found]
+        last = err[err.rindex("== eroica, "):].splitlines()
+        self.assertEqual([line.strip() for line in last[1:1 + len(titles)]], titles)
+        any_open = any(finding["state"] != "resolved" for finding in found)
+        self.assertEqual(said.returncode, 1 if any_open else 0, said.stderr)
+
     def test_runs_side_by_side_keep_apart(self):
         runs = [self.start(sys.executable, "-c", ENVIRONMENT, options=[]) for _ in range(3)]
         seen = []

@@ -1,8 +1,12 @@
 #include "ops/cli/state_reading.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <filesystem>
+#include <map>
 
+#include "ops/cli/job_coverage.h"
 #include "ops/cli/lost_entries.h"
 #include "ops/cli/state_folder.h"
 
@@ -11,6 +15,21 @@ namespace eroica {
 absl::StatusOr<std::unique_ptr<const RocksDbStore>> OpenState(const std::string& folder) {
   constexpr Table kTables[] = {Table::kFindings, Table::kJobs, Table::kProgress};
   return RocksDbStore::OpenReadOnly({.folder = folder, .memory_bytes = size_t{16} << 20}, kTables);
+}
+
+NoFindingsQuestion QuestionOf(const NodeConfig& config, const std::string& job, size_t resolved) {
+  if (!config.kafka.bootstrap.empty()) {
+    return {.job = job,
+            .resolved = resolved,
+            .source = config.kafka.bootstrap,
+            .node_command = "eroica node --bootstrap " + config.kafka.bootstrap};
+  }
+  const std::string& recording = config.node.recording;
+  return {.job = job,
+          .resolved = resolved,
+          .source = recording.empty() ? StateFolder(config) : recording,
+          .node_command = fmt::format("eroica node --recording {} --drain",
+                                      recording.empty() ? "DIR" : recording)};
 }
 
 absl::StatusOr<KnownJobs> JobsBehind(Log& log, const NodeConfig& config) {
@@ -26,6 +45,27 @@ absl::StatusOr<KnownJobs> JobsBehind(Log& log, const NodeConfig& config) {
   if (!lost.ok()) return lost.status();
   known->lost = lost->sentences;
   return known;
+}
+
+absl::Status AddRecordedGaps(Log& log, const NodeConfig& config, KnownJobs* known) {
+  if (!config.kafka.bootstrap.empty() || !known->node_has_run) return absl::OkStatus();
+  const absl::StatusOr<std::map<std::string, JobCoverage>> coverages =
+      MeasureJobCoverages(log, config.node.topic_prefix);
+  if (!coverages.ok()) return coverages.status();
+  for (auto& [name, job] : known->jobs) {
+    const auto coverage = coverages->find(name);
+    job.gaps = FindLiveGaps(coverage == coverages->end() ? JobCoverage() : coverage->second);
+  }
+  if (coverages->empty()) known->gaps = FindLiveGaps(JobCoverage());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<NoFindings> NoFindingsBehind(Log& log, const NodeConfig& config,
+                                            const std::string& job, size_t resolved) {
+  absl::StatusOr<KnownJobs> known = JobsBehind(log, config);
+  if (!known.ok()) return known.status();
+  if (absl::Status status = AddRecordedGaps(log, config, &*known); !status.ok()) return status;
+  return ExplainNoFindings(*known, QuestionOf(config, job, resolved));
 }
 
 }  // namespace eroica

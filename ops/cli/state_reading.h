@@ -20,5 +20,16 @@ absl::StatusOr<std::unique_ptr<const RocksDbStore>> OpenState(const std::string&
 // Of the nodes that work on the log, which is the one of the configuration. None where no node has
 // run yet. Over Kafka it reads for ten seconds at most (KnownJobs::is_whole).
 absl::StatusOr<KnownJobs> JobsBehind(Log& log, const NodeConfig& config);
+// Says of each job in a recording what was not recorded of it. Nothing of a Kafka, whose topics are
+// too long to be read for that.
+absl::Status AddRecordedGaps(Log& log, const NodeConfig& config, KnownJobs* known);
+
+// job, resolved: as NoFindingsBehind.
+NoFindingsQuestion QuestionOf(const NodeConfig& config, const std::string& job, size_t resolved);
+
+// What `eroica findings` says of a log in which no finding of the job is open, and `eroica run` of
+// the same log when its job has ended. job: empty: all. resolved: findings of it that are resolved.
+absl::StatusOr<NoFindings> NoFindingsBehind(Log& log, const NodeConfig& config,
+                                            const std::string& job, size_t resolved);
 
 }  // namespace eroica
