@@ -19,6 +19,9 @@ _HOOKS = {
     "torch.serialization": ("eroica.torch_training", "patch_serialization"),
     "torch.autograd.profiler": ("eroica.torch_training", "patch_profiler"),
     "torch.distributed.distributed_c10d": ("eroica.torch_distributed", "patch_c10d"),
+    "jax._src.distributed": ("eroica.jax_training", "patch_distributed"),
+    "jax._src.array": ("eroica.jax_training", "patch_array"),
+    "mpi4py.MPI": ("eroica.mpi_communicators", "patch_mpi"),
 }
 _done = set()
 

@@ -8,6 +8,7 @@ all.
 """
 
 import atexit
+import importlib
 import os
 import sys
 import threading
@@ -48,6 +49,12 @@ _LAUNCHER_MODULES = (
     "venv",
 )
 
+
+# By the framework's module: who knows the rank.
+_RANKS = {
+    "jax._src.distributed": ("eroica.jax_training", "rank_of_process"),
+    "mpi4py.MPI": ("eroica.mpi_communicators", "rank_of_world"),
+}
 
 # Of EROICA_DISABLE; as the core reads it (producers/core/producer_config.cc). Anything else is off.
 NOT_SET = ("", "0", "false", "no", "off")
@@ -177,12 +184,16 @@ def quietly(action):
 
 
 def framework_rank():
-    """(rank, world size) from torch.distributed where the script has initialized it, else (-1,
-    -1)."""
-    distributed = sys.modules.get("torch.distributed")
+    """(rank, world size) from torch.distributed, jax.distributed or MPI, where the script has
+    initialized one of them, else (-1, -1)."""
     try:
+        distributed = sys.modules.get("torch.distributed")
         if distributed is not None and distributed.is_available() and distributed.is_initialized():
             return distributed.get_rank(), distributed.get_world_size()
+        for name, ours in _RANKS.items():
+            known = sys.modules.get(name) and getattr(importlib.import_module(ours[0]), ours[1])()
+            if known:
+                return known
     except Exception:
         say_exception("rank not known")
     return -1, -1

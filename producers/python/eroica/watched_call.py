@@ -19,7 +19,7 @@ def watch(original, begins, ended=None):
     ended(token, result, error) when the call has returned (error None) or raised (result None).
     """
 
-    @functools.wraps(original)
+    @functools.wraps(original, _named(original))
     def watched(*args, **kwargs):
         try:
             token = None
@@ -43,6 +43,17 @@ def watch(original, begins, ended=None):
     if inspect.isfunction(original):
         watched._torchdynamo_inline = original
     return watched
+
+
+def _named(original):
+    """What of the original's attributes a function can have: a method of an extension may have a
+    name that is no text."""
+    texts = ("__name__", "__qualname__", "__module__")
+    return [
+        name
+        for name in functools.WRAPPER_ASSIGNMENTS
+        if name not in texts or type(getattr(original, name, None)) is str
+    ]
 
 
 def _end(original, ended, token, result, error):
