@@ -10,12 +10,13 @@ namespace eroica {
 enum class CaptureKind : uint8_t {
   kDeviceWork = 0,   // kernels and copies: another client has CUPTI
   kCollectives = 1,  // of NCCL: its activation mask was set from outside
+  kProcesses = 2,    // of this host that say they are this rank, too, and were refused
 };
-inline constexpr int kCaptureKindCount = 2;
+inline constexpr int kCaptureKindCount = 3;
 
 struct CaptureGap {
   CaptureKind capture = CaptureKind::kDeviceWork;
-  uint32_t detail = 0;  // of kCollectives: the mask; else 0
+  uint32_t detail = 0;  // of kCollectives: the mask; of kProcesses: how many; else 0
 
   constexpr int64_t mark_id() const {
     return static_cast<int64_t>(capture) | static_cast<int64_t>(detail) << 8;

@@ -22,6 +22,10 @@ struct Stopped {
 
 constexpr size_t kMostStoppedRanks = 32;
 
+// Processes that take each other for the same rank are no fault of the job: what it lacks is said
+// where nothing is found (ops/cli/capture_gaps.h).
+bool IsFinding(const CaptureGap& gap) { return gap.capture != CaptureKind::kProcesses; }
+
 double ShareOf(const SuspendedCapture& suspended, const PatternBatch& batch) {
   const int64_t length_ns = batch.window.end_ns - batch.window.start_ns;
   if (length_ns <= 0) return 0;
@@ -34,7 +38,7 @@ std::map<CaptureKind, Stopped> StoppedOf(const CrossRankView& view) {
   for (const RankView& rank : view.ranks()) {
     for (const SuspendedCapture& suspended : rank.batch->suspended) {
       const double share = ShareOf(suspended, *rank.batch);
-      if (share < kLeastStoppedShare) continue;
+      if (share < kLeastStoppedShare || !IsFinding(suspended.gap)) continue;
       Stopped& stopped = captures[suspended.gap.capture];
       if (share > stopped.most_share) stopped.gap = suspended.gap;
       stopped.most_share = std::max(stopped.most_share, share);

@@ -28,6 +28,7 @@ struct StoppedCaptureText {
 
   std::string Subject() const;  // `what` as a sentence begins
 };
+// gap: of a capture that stands still, not kProcesses.
 StoppedCaptureText TextOf(const CaptureGap& gap);
 
 }  // namespace eroica

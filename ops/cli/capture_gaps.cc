@@ -102,16 +102,45 @@ void AddUnknownNetwork(const JobCoverage& coverage, CaptureGaps* gaps) {
       gaps);
 }
 
+// Who is late shows where ranks wait for each other.
+void AddUnseenWaits(const JobCoverage& coverage, CaptureGaps* gaps) {
+  if (coverage.ranks.size() < 2 || coverage.ranks_with_steps == 0 || coverage.sees_waits) return;
+  Add(true,
+      "No collective was seen, and no other wait for a rank: a rank that holds the others up can "
+      "only be told by functions that it alone runs for long. A script says eroica.collective() "
+      "round the call that waits; what has no Python says eroica_collective_launched().",
+      gaps);
+}
+
 std::string StepsText(int64_t first, int64_t last) {
   if (first < 0) return "";
   return first == last ? fmt::format(" in step {}", first)
                        : fmt::format(" from step {} to {}", first, last);
 }
 
+// Who nothing says the rank of takes itself for rank 0.
+void AddRefusedProcesses(const StoppedCapture& refused, CaptureGaps* gaps) {
+  std::vector<RankId> ranks;
+  for (const uint32_t rank : refused.ranks) ranks.push_back(RankId{rank});
+  const uint32_t more = refused.gap.detail;
+  Add(true,
+      fmt::format("{} more process{} say{} {} {}: only the first one is recorded, and nobody can "
+                  "tell what the other{} did. Set EROICA_RANK and EROICA_WORLD_SIZE (or RANK and "
+                  "WORLD_SIZE) for each process, before its first step.",
+                  more, more == 1 ? "" : "es", more == 1 ? "s" : "",
+                  more == 1 ? "that it is" : "that they are", RanksText(ranks),
+                  more == 1 ? "" : "s"),
+      gaps);
+}
+
 // Of what was not captured nothing is said: a job without collectives and one whose mask is 0 look
 // the same.
 void AddStoppedCaptures(const JobCoverage& coverage, CaptureGaps* gaps) {
   for (const StoppedCapture& stopped : coverage.stopped) {
+    if (stopped.gap.capture == CaptureKind::kProcesses) {
+      AddRefusedProcesses(stopped, gaps);
+      continue;
+    }
     const StoppedCaptureText text = TextOf(stopped.gap);
     std::vector<RankId> ranks;
     for (const uint32_t rank : stopped.ranks) ranks.push_back(RankId{rank});
@@ -308,10 +337,15 @@ CaptureGaps FindLiveGaps(const JobCoverage& coverage) {
   AddStoppedCaptures(coverage, &gaps);
   if (coverage.ranks_with_steps == 0) {
     Add(true,
-        "No training step was seen: without PyTorch's data loader and optimizer a script says "
-        "eroica.step().",
+        fmt::format(
+            "No training step was seen: without PyTorch's data loader and optimizer a script "
+            "says eroica.step(){}.",
+            coverage.sees_waits ? ""
+                                : ", and eroica.collective() round the call that waits for "
+                                  "the other ranks"),
         &gaps);
   }
+  AddUnseenWaits(coverage, &gaps);
   AddShortWindows(coverage, "Let the job run for longer, or compare more steps at once.", &gaps);
   return gaps;
 }

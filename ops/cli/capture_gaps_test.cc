@@ -13,12 +13,13 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-const JobCoverage kHealthy{.most_steps = 8, .step_ns = 100e6, .wait_ns = 20e6};
+const JobCoverage kHealthy{.most_steps = 8, .step_ns = 100e6, .wait_ns = 20e6, .sees_waits = true};
 const JobCoverage kHeldUp{.most_steps = 8,
                           .step_ns = 100e6,
                           .wait_ns = 45e6,
                           .collective_wait_ns = 45e6,
-                          .common_wait_ns = 40e6};
+                          .common_wait_ns = 40e6,
+                          .sees_waits = true};
 const JobCoverage kPipeline{.most_steps = 8,
                             .step_ns = 100e6,
                             .wait_ns = 45e6,
@@ -238,7 +239,11 @@ TEST(CaptureGaps, AJobOfWhichNothingWasRecordedIsNotHealthy) {
 }
 
 TEST(CaptureGaps, ALiveJobIsWholeWithAllRanksAndSteps) {
-  JobCoverage coverage{.world_size = 3, .ranks = {0, 1, 2}, .ranks_with_steps = 3, .most_steps = 3};
+  JobCoverage coverage{.world_size = 3,
+                       .ranks = {0, 1, 2},
+                       .ranks_with_steps = 3,
+                       .most_steps = 3,
+                       .sees_waits = true};
   EXPECT_THAT(FindLiveGaps(coverage).sentences, IsEmpty());
   coverage.ranks = {0, 2};
   EXPECT_THAT(FindLiveGaps(coverage).sentences, ElementsAre(HasSubstr("rank 1 of 3")));
@@ -263,8 +268,43 @@ TEST(CaptureGaps, BetweenRanksOnTheProcessorsOfOneHostThereIsNoNetwork) {
   EXPECT_TRUE(FindLiveGaps(coverage).undecided) << "devices may be joined by a slow link";
 }
 
-TEST(CaptureGaps, AMaskOf0IsNoJobWithoutCollectives) {
+// eroica.step() alone, in a program whose waits nobody knows.
+TEST(CaptureGaps, StepsWithoutAWaitDoNotShowWhoIsLate) {
   JobCoverage coverage{.world_size = 3, .ranks = {0, 1, 2}, .ranks_with_steps = 3, .most_steps = 3};
+  const CaptureGaps gaps = FindLiveGaps(coverage);
+  EXPECT_TRUE(gaps.undecided);
+  EXPECT_THAT(gaps.sentences, ElementsAre(AllOf(HasSubstr("No collective was seen"),
+                                                HasSubstr("eroica.collective()"))));
+  coverage.world_size = 1;
+  coverage.ranks = {0};
+  EXPECT_FALSE(FindLiveGaps(coverage).undecided) << "alone it waits for nobody";
+}
+
+TEST(CaptureGaps, WithoutStepsItIsSaidWhatAScriptSays) {
+  JobCoverage coverage{.world_size = 2, .ranks = {0, 1}};
+  EXPECT_THAT(FindLiveGaps(coverage).sentences,
+              ElementsAre(AllOf(HasSubstr("eroica.step()"), HasSubstr("eroica.collective()"))));
+  coverage.sees_waits = true;
+  EXPECT_THAT(FindLiveGaps(coverage).sentences,
+              ElementsAre(AllOf(HasSubstr("eroica.step()"), Not(HasSubstr("collective")))));
+}
+
+TEST(CaptureGaps, ProcessesThatAreTheSameRankAreNotAWholeJob) {
+  JobCoverage coverage{.world_size = 1, .ranks = {0}, .ranks_with_steps = 1, .most_steps = 32};
+  coverage.stopped = {{.gap = {CaptureKind::kProcesses, 3}, .ranks = {0}, .share = 0.2}};
+  const CaptureGaps gaps = FindLiveGaps(coverage);
+  EXPECT_TRUE(gaps.undecided);
+  EXPECT_THAT(gaps.sentences,
+              ElementsAre(AllOf(HasSubstr("3 more processes say that they are rank 0"),
+                                HasSubstr("Set EROICA_RANK"))));
+}
+
+TEST(CaptureGaps, AMaskOf0IsNoJobWithoutCollectives) {
+  JobCoverage coverage{.world_size = 3,
+                       .ranks = {0, 1, 2},
+                       .ranks_with_steps = 3,
+                       .most_steps = 3,
+                       .sees_waits = true};
   coverage.stopped = {{.gap = {CaptureKind::kCollectives, 0},
                        .ranks = {0, 1, 2},
                        .share = 0.8,

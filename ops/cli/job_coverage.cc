@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "diagnosis/measurements/busiest_connection.h"
+#include "diagnosis/measurements/seen_waits.h"
 #include "diagnosis/statistics/robust_statistics.h"
 #include "diagnosis/suppressed_steps.h"
 #include "schemas/codec.h"
@@ -226,12 +227,16 @@ class CoverageSum {
     if (!batch.host.empty()) hosts_.insert(batch.host);
     coverage_.most_steps =
         std::max(coverage_.most_steps, static_cast<uint32_t>(batch.steps.size()));
+    coverage_.sees_waits |= SeesWaits(batch);
     AddSteps(batch, &ranks_[batch.rank.value]);
     common_wait_.Add(batch);
     lengths_.Add(batch);
     stopped_.Add(batch);
   }
-  void Add(const CollectiveSummary& summary) { AddWaits(summary, &ranks_); }
+  void Add(const CollectiveSummary& summary) {
+    coverage_.sees_waits |= summary.operations > 0;
+    AddWaits(summary, &ranks_);
+  }
 
   JobCoverage Measured() const {
     JobCoverage coverage = coverage_;

@@ -52,6 +52,8 @@ struct JobCoverage {
   // The longest that a connection of any recorded rank carries data, a step: while they wait for a
   // rank that is late, connections carry nothing.
   double transfer_ns = 0;
+  // Some rank waited for others in something that is known to be a wait, or a collective was seen.
+  bool sees_waits = false;
   LongSteps long_steps;
   std::vector<StoppedCapture> stopped;  // by capture, each once
   double ShareOf(double ns) const { return step_ns > 0 ? ns / step_ns : 0; }

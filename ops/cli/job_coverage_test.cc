@@ -159,5 +159,12 @@ TEST_F(JobCoverageTest, ACaptureThatStoodStillIsKnownByRankAndShare) {
   EXPECT_EQ(stopped.last_step, 3);
 }
 
+TEST_F(JobCoverageTest, WaitsAreSeenWhereAnyRankWaitedOrACollectiveWas) {
+  Report(0, {0, 0});
+  EXPECT_FALSE(Measure().sees_waits);
+  Report(1, {0, 5});
+  EXPECT_TRUE(Measure().sees_waits);
+}
+
 }  // namespace
 }  // namespace eroica

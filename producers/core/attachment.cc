@@ -14,8 +14,10 @@
 #include <cstring>
 #include <utility>
 
+#include "producers/core/producer_core.h"
 #include "producers/host/gpu_device.h"
 #include "producers/host/host_sampler.h"
+#include "schemas/capture_gap.h"
 #include "schemas/check.h"
 
 namespace eroica {
@@ -81,6 +83,18 @@ std::function<void(int64_t)> HostSamplingOf(const ProducerConfig& config,
   };
 }
 
+// Says how many processes of this host were refused because they say they are this rank, when there
+// are more of them.
+std::function<void(int64_t)> RefusalWatchOf(const RankClaim& claim) {
+  return [&claim, said = uint32_t{0}](int64_t now_ns) mutable {
+    const uint32_t refused = claim.refused();
+    if (refused <= said) return;
+    said = refused;
+    const CaptureGap gap{.capture = CaptureKind::kProcesses, .detail = refused};
+    eroica_mark(now_ns, EROICA_CAPTURE_SUSPENDED, gap.mark_id());
+  };
+}
+
 }  // namespace
 
 std::atomic<CoreState*> Attachment::state_{nullptr};
@@ -123,6 +137,8 @@ bool Attachment::Start(const EroicaAttachOptions& options) {
   if (!claim.ok()) {
     const bool is_news = !absl::IsAlreadyExists(claim.status()) ||
                          !RankClaim::IsHeldByAncestor(config->exchange, rank_);
+    if (is_news && absl::IsAlreadyExists(claim.status()))
+      RankClaim::NoteRefused(config->exchange, rank_);
     return TurnOff(std::string(claim.status().message()), is_news);
   }
   claim_ = *std::move(claim);
@@ -136,7 +152,11 @@ bool Attachment::Start(const EroicaAttachOptions& options) {
   owned_->world_size.store(emitter.identity.world_size, std::memory_order_relaxed);
   EmitterThread::Parts parts;
   parts.state = owned_.get();
-  parts.periodic = HostSamplingOf(*config, emitter.identity);
+  parts.periodic = [sample = HostSamplingOf(*config, emitter.identity),
+                    watch = RefusalWatchOf(*claim_)](int64_t now_ns) {
+    if (sample) sample(now_ns);
+    watch(now_ns);
+  };
   parts.config = *std::move(config);
   parts.emitter = std::move(emitter);
   parts.give_up = [this](const std::string& reason) { TurnOff(reason, true); };

@@ -40,6 +40,7 @@ double Emitter::Tick(int64_t now_ns) {
   });
   state_->events_taken.fetch_add(events, std::memory_order_relaxed);
   ReportIfStalled(now_ns);
+  RepeatSuspended(now_ns);
   SetGate(now_ns);
   // A sixteenth early rather than a whole round late.
   const int64_t due_ns = options_.send_interval_ns - options_.send_interval_ns / 16;
@@ -101,6 +102,19 @@ void Emitter::AddMark(const Mark& mark) {
   for (const std::optional<Mark>& suspended : suspended_) {
     if (suspended && suspended->time_ns < mark.time_ns)
       add(mark.time_ns, suspended->kind, suspended->id);
+  }
+}
+
+void Emitter::RepeatSuspended(int64_t now_ns) {
+  if (steps_.has_begun() || now_ns - last_repeat_ns_ < kRepeatNs) return;
+  last_repeat_ns_ = now_ns;
+  for (const std::optional<Mark>& suspended : suspended_) {
+    if (!suspended) continue;
+    maker_.Add({.a = now_ns,
+                .b = suspended->id,
+                .e = static_cast<uint8_t>(suspended->kind),
+                .kind = SlotKind::kMark},
+               nullptr);
   }
 }
 

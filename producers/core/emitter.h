@@ -5,8 +5,8 @@
 //
 // A batch that the transport does not take is dropped and counted; its count goes with the next
 // one. While the rank makes no progress it says once a second where it stands (ProgressReport).
-// While a capture is suspended it says so again as each step begins: every window knows of it,
-// wherever a reader begins and whatever is lost.
+// While a capture is suspended it says so again as each step begins, and once a second before the
+// first one: every window knows of it, wherever a reader begins and whatever is lost.
 #pragma once
 
 #include <absl/status/status.h>
@@ -39,6 +39,8 @@ class Emitter {
   static constexpr size_t kSendRows = 4'096;  // a batch is sent at once beyond this
   // without progress: a report, and one every so often
   static constexpr int64_t kStalledNs = 1'000'000'000;
+  // without steps: how often it is said that a capture is suspended
+  static constexpr int64_t kRepeatNs = 1'000'000'000;
 
   // state and sink must outlive the emitter.
   Emitter(CoreState* state, EmitterOptions options, BatchSink* sink);
@@ -67,6 +69,8 @@ class Emitter {
   bool IsSuspended(CaptureKind capture) const {
     return suspended_[static_cast<size_t>(capture)].has_value();
   }
+  // Where there are no steps, windows are of time.
+  void RepeatSuspended(int64_t now_ns);
   void ReportIfStalled(int64_t now_ns);
   void SetGate(int64_t now_ns);
   void Send(int64_t now_ns, bool final);
@@ -85,6 +89,7 @@ class Emitter {
   int64_t last_send_ns_ = 0;
   int64_t last_progress_ns_ = 0;
   int64_t last_report_ns_ = 0;
+  int64_t last_repeat_ns_ = 0;
   uint64_t progress_ = 0;  // changes of the flight table at the last round
   bool marked_ = false;    // a mark has come since the last round
   absl::Status last_error_;

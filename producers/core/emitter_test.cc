@@ -229,6 +229,22 @@ TEST_F(EmitterTest, ASuspendedCaptureIsSaidInEveryStepUntilItIsResumed) {
                               Not(Contains(Field(&Mark::id, collectives)))));
 }
 
+// Windows are of time then: each must know of it.
+TEST_F(EmitterTest, WithoutStepsASuspendedCaptureIsSaidOnceASecond) {
+  const int64_t processes = CaptureGap{CaptureKind::kProcesses, 3}.mark_id();
+  PushMark(10 * kNsPerSecond, MarkKind::kCaptureSuspended, processes);
+  emitter_->Tick(10 * kNsPerSecond + 1);
+  std::vector<int64_t> times;
+  for (int64_t tenth = 101; tenth <= 160; ++tenth) emitter_->Tick(tenth * kNsPerSecond / 10);
+  for (const EventBatch& batch : sink_.batches) {
+    for (const Mark& mark : batch.marks) {
+      if (mark.id == processes) times.push_back(mark.time_ns / kNsPerSecond);
+    }
+  }
+  EXPECT_THAT(times, SizeIs(testing::AllOf(testing::Ge(6u), testing::Le(8u))));
+  EXPECT_EQ(times.back(), 15);
+}
+
 TEST_F(EmitterTest, TheLastBatchIsFinalEvenWhenEmpty) {
   emitter_->Finish(kNsPerSecond);
   ASSERT_THAT(sink_.batches, SizeIs(1));

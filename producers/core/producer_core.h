@@ -92,8 +92,13 @@ enum {
   EROICA_OPTIMIZER_BEGIN = 12,
 };
 // eroica::CaptureKind: what EROICA_CAPTURE_SUSPENDED and EROICA_CAPTURE_RESUMED speak of, in the
-// lowest 8 bits of their id. Above: of collectives the activation mask that somebody else has set.
-enum { EROICA_CAPTURE_OF_DEVICE_WORK = 0, EROICA_CAPTURE_OF_COLLECTIVES = 1 };
+// lowest 8 bits of their id. Above: of collectives the activation mask that somebody else has set;
+// of processes that say they are the same rank how many were refused, which the core itself says.
+enum {
+  EROICA_CAPTURE_OF_DEVICE_WORK = 0,
+  EROICA_CAPTURE_OF_COLLECTIVES = 1,
+  EROICA_CAPTURE_OF_PROCESSES = 2
+};
 // eroica::EventKind, of what was lost
 enum {
   EROICA_LOST_INTERVAL = 0,

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -25,6 +26,10 @@ namespace {
 absl::Status SystemError(std::string_view what, const std::string& path) {
   return absl::ErrnoToStatus(errno, fmt::format("cannot {} {}", what, path));
 }
+
+// A lock begins with the holder's process number, padded to so many bytes. Behind them there is a
+// byte of each process that was refused.
+constexpr int64_t kHolderBytes = 24;
 
 std::string LockPath(const std::string& folder, uint32_t rank) {
   return fmt::format("{}/rank-{}.lock", folder, rank);
@@ -71,14 +76,15 @@ absl::StatusOr<RankClaim> RankClaim::Take(const std::string& folder, uint32_t ra
     return absl::UnavailableError(fmt::format("cannot open {}: {}", path, OpenErrorText(errno)));
   if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
     const int code = errno;
-    std::array<char, 24> holder{};
+    std::array<char, kHolderBytes> holder{};
     const ssize_t length = ::pread(file, holder.data(), holder.size() - 1, 0);
     ::close(file);
     if (code != EWOULDBLOCK) return absl::ErrnoToStatus(code, "cannot lock " + path);
     return absl::AlreadyExistsError(fmt::format("rank {} is attached in process {} already", rank,
                                                 length > 0 ? holder.data() : "unknown"));
   }
-  const std::string holder = std::to_string(::getpid());
+  std::string holder = std::to_string(::getpid());
+  holder.resize(kHolderBytes);
   const bool written =
       ::ftruncate(file, 0) == 0 && ::pwrite(file, holder.data(), holder.size(), 0) > 0;
   if (!written) {
@@ -90,8 +96,8 @@ absl::StatusOr<RankClaim> RankClaim::Take(const std::string& folder, uint32_t ra
 }
 
 bool RankClaim::IsHeldByAncestor(const std::string& folder, uint32_t rank) {
-  constexpr size_t kDigitsMost = 24;
-  const std::optional<std::string> written = ReadFile(LockPath(folder, rank), kDigitsMost);
+  const std::optional<std::string> written =
+      ReadFile(LockPath(folder, rank), kHolderBytes + 2 * kMostRefused);
   const pid_t holder = written ? std::atoi(written->c_str()) : 0;
   if (holder <= 0) return false;
   constexpr int kDeepest = 64;
@@ -107,6 +113,26 @@ bool RankClaim::IsHeldByAncestor(const std::string& folder, uint32_t rank) {
     process = std::atoi(line.c_str() + name_end + 4);
   }
   return false;
+}
+
+void RankClaim::NoteRefused(const std::string& folder, uint32_t rank) {
+  const int file = OpenFile(LockPath(folder, rank), O_WRONLY | O_APPEND | O_NOFOLLOW);
+  if (file < 0) return;
+  struct stat status {};
+  // Before the holder has written its number nothing is behind it: a process that is refused in
+  // these microseconds writes a place for it.
+  if (::fstat(file, &status) == 0 && status.st_size < kHolderBytes + kMostRefused) {
+    const int64_t missing = std::max<int64_t>(kHolderBytes - status.st_size, 0);
+    const std::string word(static_cast<size_t>(missing) + 1, '\0');
+    [[maybe_unused]] const ssize_t written = ::write(file, word.data(), word.size());
+  }
+  ::close(file);
+}
+
+uint32_t RankClaim::refused() const {
+  struct stat status {};
+  if (file_ < 0 || ::fstat(file_, &status) != 0 || status.st_size <= kHolderBytes) return 0;
+  return static_cast<uint32_t>(std::min<int64_t>(status.st_size - kHolderBytes, kMostRefused));
 }
 
 void RankClaim::CloseInChild() {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -26,6 +27,29 @@ TEST(RankClaim, MakesAFolderAndALockForThisUserAlone) {
   EXPECT_TRUE(absl::IsAlreadyExists(RankClaim::Take(folder, 3).status()));
   EXPECT_TRUE(RankClaim::IsHeldByAncestor(folder, 3));
   EXPECT_FALSE(RankClaim::IsHeldByAncestor(folder, 4));
+}
+
+// Four processes without a rank in their environment all are rank 0.
+TEST(RankClaim, TheHolderSeesHowManyWereRefused) {
+  const ScratchDirectory scratch;
+  const absl::StatusOr<RankClaim> claim = RankClaim::Take(scratch.path(), 0);
+  ASSERT_TRUE(claim.ok());
+  EXPECT_EQ(claim->refused(), 0u);
+  for (int i = 0; i < 3; ++i) RankClaim::NoteRefused(scratch.path(), 0);
+  EXPECT_EQ(claim->refused(), 3u);
+  EXPECT_TRUE(RankClaim::IsHeldByAncestor(scratch.path(), 0)) << "its number is still read";
+  RankClaim::NoteRefused(scratch.path(), 1);  // nobody holds that one
+  EXPECT_EQ(claim->refused(), 3u);
+}
+
+TEST(RankClaim, ARefusalBeforeTheHolderHasWrittenItsNumberCounts) {
+  const ScratchDirectory scratch;
+  const absl::StatusOr<RankClaim> claim = RankClaim::Take(scratch.path(), 0);
+  ASSERT_TRUE(claim.ok());
+  const std::string lock = scratch.path() + "/rank-0.lock";
+  ASSERT_EQ(::truncate(lock.c_str(), 0), 0);
+  RankClaim::NoteRefused(scratch.path(), 0);
+  EXPECT_EQ(claim->refused(), 1u);
 }
 
 TEST(RankClaim, APipeForALockKeepsNoRankWaiting) {
