@@ -22,6 +22,13 @@ namespace {
 // What a decoded row takes for each byte of its payload, about.
 constexpr uint64_t kBytesOfPayloadByte = 4;
 
+// A job that starts, or one whose steps nobody marks: what ranks differ by is no fault of a step,
+// and the window is only shown.
+bool IsBeforeSteps(const CrossRankView& view) {
+  return view.window_kind() == WindowKind::kTime &&
+         std::ranges::none_of(view.ranks(), [](const RankView& rank) { return rank.has_steps(); });
+}
+
 bool IsLastOfJob(const CrossRankView& view) {
   return std::all_of(view.ranks().begin(), view.ranks().end(),
                      [](const RankView& rank) { return rank.batch->final; });
@@ -392,6 +399,12 @@ void DiagnoseProcessor::Diagnose(const JobId& id, DiagnosedJob& job, WindowId wi
   probe_.suppressed.Add(suppressed);
   const CrossRankView view(batches, summaries, job.history.Past(window_id.first));
   ++probe_.windows_diagnosed;
+  if (IsBeforeSteps(view)) {
+    if (!job.windows.HasClosedSteps())
+      Show(id, view, SummarizeWindow(view, suppressed, window.timestamp_ms));
+    if (IsLastOfJob(view) && !job.windows.Oldest()) ages_.End(id);
+    return;
+  }
   std::vector<Finding> findings = FindingsOf(id, view, job);
   LowerByWhatIsMissing(view, end == WindowEnd::kMemoryFull, &findings);
   if (suppressed.all() > 0) {

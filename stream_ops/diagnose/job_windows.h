@@ -71,6 +71,7 @@ class JobWindows {
   bool IsOpen(WindowId id) const { return windows_.contains(id); }
   // The window that was closed before it is of another run.
   bool BeginsRun(WindowId id) const;
+  bool HasClosedSteps() const { return last_closed_.contains(WindowKind::kSteps); }
 
  private:
   struct Progress {

@@ -203,7 +203,7 @@ void RankWindows::MapLanes(const std::vector<Lane>& lanes) {
 void RankWindows::AddIntervals(const EventBatch& batch, const BatchNumbers& numbers,
                                EventChunk* chunk) {
   const IntervalColumns& rows = batch.intervals;
-  const bool steps = progress_.kind == WindowKind::kSteps;
+  const bool steps = !IsOfTime();
   const int64_t closed_until_ns = progress_.closed_until_ns;
   const int64_t longest_ns =
       steps ? kEndOfTimeNs : kMostWindowsSpanned * shared_->options.window_ns;
@@ -245,7 +245,12 @@ void RankWindows::AddIntervals(const EventBatch& batch, const BatchNumbers& numb
   }
   if (!chunk->intervals.empty())
     chunk->last_time_ns = std::max(chunk->last_time_ns, chunk->intervals.back().start_ns);
-  CountLate(rows.size() - chunk->intervals.size(), chunk->offset);
+  const size_t left_out = rows.size() - chunk->intervals.size();
+  if (steps && progress_.last_index < 0) {  // from the windows of time before the first step
+    shared_->probe.events_outside += left_out;
+  } else {
+    CountLate(left_out, chunk->offset);
+  }
 }
 
 // Of a communicator that the rank is no member of nobody would look for them.

@@ -41,8 +41,7 @@ bool RankWindows::TakeNext(Close close, int64_t offset, ClosedRankWindow* out) {
   out->marks.clear();
   out->connections.clear();
   out->completeness = {};
-  const bool taken = progress_.kind == WindowKind::kTime ? TakeTimeWindow(close, out)
-                                                         : TakeStepWindow(close, offset, out);
+  const bool taken = IsOfTime() ? TakeTimeWindow(close, out) : TakeStepWindow(close, offset, out);
   if (!taken) return false;
   progress_.closed_at_offset = offset;
   if (successor_ && successor_->since_ns <= out->window.start_ns) {
@@ -64,9 +63,16 @@ bool RankWindows::TakeNext(Close close, int64_t offset, ClosedRankWindow* out) {
 }
 
 bool RankWindows::TakeTimeWindow(Close close, ClosedRankWindow* out) {
-  const std::optional<int64_t> earliest = EarliestStart();
-  if (!earliest) return false;
   const int64_t size_ns = shared_->options.window_ns;
+  const bool stepless = IsStepless();
+  std::optional<int64_t> earliest = EarliestStart();
+  // The window was closed before its end: steps may begin in what is left of it.
+  if (stepless && earliest && progress_.closed_until_ns % size_ns != 0 &&
+      *earliest / size_ns == progress_.closed_until_ns / size_ns) {
+    DropRestOfWindow((*earliest / size_ns + 1) * size_ns);
+    earliest = EarliestStart();
+  }
+  if (!earliest) return false;
   const int64_t index = *earliest / size_ns;
   const int64_t begin_ns = index * size_ns;
   const int64_t end_ns = begin_ns + size_ns;
@@ -86,11 +92,25 @@ bool RankWindows::TakeTimeWindow(Close close, ClosedRankWindow* out) {
   TakeMarks(end_ns, out);
   TakeConnections(end_ns, out);
   Release(end_ns, &out->completeness);
-  CloseUntil(end_ns, index);
+  if (stepless) {
+    CloseUntil(std::min(end_ns, progress_.max_event_ns + 1), progress_.last_index);
+  } else {
+    CloseUntil(end_ns, index);
+  }
   return true;
 }
 
+void RankWindows::DropRestOfWindow(int64_t end_ns) {
+  for (EventChunk& chunk : chunks_) {
+    for (; !chunk.drained() && chunk.next_start_ns() < end_ns; ++chunk.taken) {
+      Discard(chunk.intervals[chunk.taken]);
+      CountLate(1, chunk.offset);
+    }
+  }
+}
+
 bool RankWindows::TakeStepWindow(Close close, int64_t offset, ClosedRankWindow* out) {
+  DropCarried();
   for (;;) {
     const bool behind_predecessor = IsBehindPredecessor(close);
     if (behind_predecessor) ContinueSteps();
@@ -310,6 +330,12 @@ void RankWindows::DropOutsideSteps(int64_t until_ns) {
   Release(until_ns, &unused);
 }
 
+// What spans from the last window of time into the first step.
+void RankWindows::DropCarried() {
+  for (const Interval& interval : carried_) Discard(interval);
+  carried_.clear();
+}
+
 void RankWindows::Discard(const Interval& interval) {
   if (CollectiveRows::IsTicket(interval.lane)) collectives_.Free(interval.lane);
 }
@@ -370,7 +396,7 @@ std::optional<int64_t> RankWindows::EarliestStart() const {
 }
 
 bool RankWindows::HasWindow() const {
-  if (progress_.kind == WindowKind::kTime) return EarliestStart().has_value();
+  if (IsOfTime()) return EarliestStart().has_value();
   const StepWindows windows = StepWindowsOf(progress_.identity);
   return steps_.FirstFrom(FirstStepBehind(windows, progress_.last_index)).has_value() ||
          (successor_ && !successor_->steps.empty());

@@ -8,6 +8,7 @@
 //   kTime:  a window holds the parts of the intervals that lie in it; one that spans a boundary is
 //   cut there and counted on both sides. kSteps: an interval belongs to the step in which it
 //   starts, whole until the window's end; what starts between steps is outside of all windows.
+//   Before the first step that is ever seen of the rank, its windows are of time.
 // A rank may be started anew, on another host, in a job of another size: windows from the new
 // process's first event on are of that one. Where it counts its steps anew as well, the windows of
 // the process before close first, and the indices of windows begin again (RankProgress::runs).
@@ -136,7 +137,14 @@ class RankWindows {
   void ContinueSteps();
   void TakeOver();
 
+  // Windows of steps, and none was ever seen: what the rank does is cut by time until one is.
+  bool IsStepless() const {
+    return progress_.kind == WindowKind::kSteps && progress_.last_index < 0 &&
+           progress_.runs == 0 && steps_.empty() && !successor_;
+  }
+  bool IsOfTime() const { return progress_.kind == WindowKind::kTime || IsStepless(); }
   bool TakeTimeWindow(Close close, ClosedRankWindow* out);
+  void DropRestOfWindow(int64_t end_ns);
   bool TakeStepWindow(Close close, int64_t offset, ClosedRankWindow* out);
   void TakeIntervals(int64_t until_ns, ClosedRankWindow* out);
   void TakeIntervalsOfSteps(int64_t until_ns, int64_t index, const std::vector<StepSpan>& steps,
@@ -147,6 +155,7 @@ class RankWindows {
   bool LiesInOneWindow(const StepSpan& step) const;
   void TakeConnections(int64_t until_ns, ClosedRankWindow* out);
   void DropOutsideSteps(int64_t until_ns);
+  void DropCarried();
   // Settles and gives back the chunks that lie before the moment.
   void Release(int64_t until_ns, Completeness* completeness);
   void CloseUntil(int64_t time_ns, int64_t index);

@@ -204,18 +204,6 @@ TEST(SummarizeProcessor, AStepThatWasCutIsNone) {
   harness.ExpectBooksClosed();
 }
 
-TEST(SummarizeProcessor, WithoutStepsEverythingIsOutside) {
-  SummarizeHarness harness;
-  harness.Process(EventBatchBuilder(0, 0, 5).Ran("a", 0, 1).Reduced(0, 2, 3).Build());
-  harness.Process(EventBatchBuilder(0, 1, 5).Ran("a", 100 * kSecond, 100 * kSecond).Build());
-  EXPECT_EQ(harness.processor().probe().events_outside, 2u)
-      << "the watermark has passed them: no step can come to hold them";
-  harness.Punctuate(PunctuationType::kEndOfInput);
-  EXPECT_TRUE(harness.forwarded().empty());
-  EXPECT_EQ(harness.processor().events_held(), 0u);
-  harness.ExpectBooksClosed();
-}
-
 TEST(SummarizeProcessor, LateEventsAreCountedInTheNextWindow) {
   SummarizeHarness harness;
   harness.Process(EventBatchBuilder(0, 0).Ran("a", 0, kSecond).Build());
