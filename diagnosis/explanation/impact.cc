@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "diagnosis/measurements/seen_waits.h"
 #include "diagnosis/report/finding_measures.h"
 #include "diagnosis/step_accounting/airport_share.h"
 #include "diagnosis/step_accounting/step_account.h"
@@ -86,6 +87,10 @@ void AssignImpacts(const CrossRankView& view, std::vector<Finding>& claims) {
     if (!HasSteps(view)) return;
     ChargeByFunction(slow);
   }
+  // Where no wait was seen nobody knows what was lost: the claims are of what ranks differ by.
+  const bool sees_waits = std::ranges::any_of(
+      view.ranks(), [](const RankView& rank) { return SeesWaits(*rank.batch); });
+  if (!sees_waits) return;
   const double most = MostWaited(view);
   if (const double sum = SumOf(slow); sum > most) {
     for (Finding* claim : slow) claim->lost_ns_per_step *= most / sum;

@@ -356,6 +356,17 @@ std::optional<CauseFunction> FindOccasionalFunction(const CrossRankView& view, R
                   PeerTimes(view, rank, options).MedianNs(cause->name, inclusive), excess_ns);
 }
 
+double LargestExcessOverPeers(const CrossRankView& view, RankIndex rank,
+                              const CauseOptions& options) {
+  const PeerTimes peers(view, rank, options);
+  double largest_ns = 0;
+  for (const auto& [frame, inclusive] : InclusiveTimesOf(*view.ranks()[rank].batch)) {
+    if (inclusive.ns > largest_ns)
+      largest_ns = std::max(largest_ns, inclusive.ns - peers.MedianNs(frame, inclusive));
+  }
+  return largest_ns;
+}
+
 std::optional<CauseFunction> FindCauseClass(const CrossRankView& view, RankIndex rank,
                                             double excess_ns, const CauseOptions& options) {
   const PatternBatch& batch = *view.ranks()[rank].batch;

@@ -59,6 +59,11 @@ std::optional<CauseFunction> FindOccasionalFunction(const CrossRankView& view, R
                                                     double excess_ns, uint32_t most_steps,
                                                     const CauseOptions& options);
 
+// By how much the frame or kernel is longer in which the rank differs most from its peers, a step;
+// 0 where none is longer.
+double LargestExcessOverPeers(const CrossRankView& view, RankIndex rank,
+                              const CauseOptions& options);
+
 // The same question a class at a time: a device or host that is slower in everything. Own and
 // peers' critical time a step of the class whose excess is the largest; nothing where it covers
 // less than min_coverage.

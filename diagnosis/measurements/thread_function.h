@@ -20,6 +20,11 @@ inline bool IsStarvation(std::string_view function) {
   return function.starts_with(kWaitForProcessor) || function.starts_with(kWaitForGil);
 }
 
+// What the Python producer calls the wait for a batch that workers load; the name goes on with how
+// many they are and what they read, up to a ")".
+inline constexpr std::string_view kWaitForData = "(waiting for the data loader's ";
+inline bool IsWaitForData(std::string_view function) { return function.starts_with(kWaitForData); }
+
 // And what producers/host calls the time in which a program used the processors that it waited for.
 inline bool IsCompetitor(std::string_view function) {
   return function.starts_with("(processor used by ");

@@ -15,6 +15,15 @@ inline constexpr std::string_view kRoaming = "roaming";  // now this rank is lat
 // Subkind of a claim that all that a rank runs of a class is slow.
 inline constexpr std::string_view kWholeRank = "whole_rank";
 
+// Subkind of a claim that a rank runs what its peers do not, in a job whose waits nobody saw.
+inline constexpr std::string_view kUnseenWaits = "unseen_waits";
+
+// Subkind of a claim that a rank compiles again while its peers train.
+inline constexpr std::string_view kRecompilation = "recompilation";
+
+// Subkind of a standstill that a compiler makes, and ends.
+inline constexpr std::string_view kHangCompiling = "compiling";
+
 // Subkind of a claim by the order of arrival alone, of windows of few steps: what the rank ran at
 // that moment is named, which need not be why.
 inline constexpr std::string_view kLateArrival = "late_arrival";

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "diagnosis/deciding_numbers.h"
@@ -18,12 +19,18 @@
 #include "diagnosis/report/subkinds.h"
 #include "diagnosis/slow_rank/slow_device.h"
 #include "diagnosis/slow_rank/unattributed_work.h"
+#include "diagnosis/slow_rank/unseen_waits.h"
 
 namespace eroica {
 namespace {
 
+// "runs train.py(5): augment", "waits for its data loader's 2 workers, dataset Text,".
 std::string WhatItRan(const CauseFunction& cause) {
-  std::string text = cause.name;
+  if (IsWaitForData(cause.name)) {
+    const std::string_view rest = std::string_view(cause.name).substr(kWaitForData.size());
+    return fmt::format("waits for its data loader's {},", rest.substr(0, rest.rfind(')')));
+  }
+  std::string text = "runs " + cause.name;
   if (!cause.hottest_leaf.empty()) text += fmt::format(" (mostly {})", cause.hottest_leaf);
   return text;
 }
@@ -86,6 +93,13 @@ std::string ActionForStarvation(const CauseFunction& cause, const RankView& rank
 std::string ActionFor(const CauseFunction& cause, const RankView& rank, bool explained) {
   const std::string where = PlaceOf(rank);
   if (explained && IsStarvation(cause.name)) return ActionForStarvation(cause, rank);
+  if (IsWaitForData(cause.name)) {
+    return fmt::format(
+        "Look at what loads the batches of {}: what the dataset reads from, and whether its "
+        "workers "
+        "get a processor (py-spy dump of a worker shows where it is). More workers hide it.",
+        where);
+  }
   if (!explained)
     return fmt::format(
         "Look for what slows {} as a whole: clocks, temperature, other processes on its cores or "
@@ -150,8 +164,7 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFun
   finding.first_step = FirstStepOf(rank, busy);
   finding.last_step = rank.batch->steps.back().id;
   finding.title = fmt::format(
-      "Rank {} holds {} other rank{} up by {} a step ({} of {}): it runs {} for {}, its peers for "
-      "{}.",
+      "Rank {} holds {} other rank{} up by {} a step ({} of {}): it {} for {}, its peers for {}.",
       rank.rank.value, finding.victims.size(), finding.victims.size() == 1 ? "" : "s",
       DurationText(busy.excess_ns), PercentText(busy.share()), DurationText(busy.step_ns),
       WhatItRan(cause), DurationText(cause.own_ns), DurationText(cause.peers_ns));
@@ -197,6 +210,7 @@ void SlowRankOperator::Evaluate(const CrossRankView& view, std::vector<Finding>&
     }
     EvaluateFunctions(view, busy, growth, findings);
   }
+  std::ranges::move(FindUnseenWaits(view), std::back_inserter(findings));
   for (const BusyTime& lasting : view.lasting_excess()) {
     if (!IsOneOfTwoRecorded(view, lasting)) EvaluateLasting(view, lasting, findings);
   }

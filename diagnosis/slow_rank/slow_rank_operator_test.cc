@@ -457,5 +457,16 @@ TEST(SlowRankOperator, DevicesOfOneKindThatDifferAtRandomAreHealthy) {
   EXPECT_THAT(EvaluateDevices(ranks), IsEmpty());
 }
 
+TEST(SlowRankOperator, AWaitForWorkersIsSaidAsOne) {
+  TrainingView job(4, 16);
+  job.RunOnAll("train.py(5): step", 20);
+  job.Run(2, "(waiting for the data loader's 2 workers, dataset Slow, train.py:3)", 40);
+  const std::vector<Finding> found = ClaimsOf<SlowRankOperator>(job.Finish());
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(found[0].title, HasSubstr("it waits for its data loader's 2 workers, dataset Slow, "
+                                        "train.py:3, for 40.0 ms, its peers for 0."));
+  EXPECT_THAT(found[0].suggested_action, HasSubstr("what loads the batches of rank 2"));
+}
+
 }  // namespace
 }  // namespace eroica
