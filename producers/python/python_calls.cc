@@ -6,8 +6,10 @@
 #include "producers/python/thread_lane.h"
 
 using eroica::EnterCollective;
+using eroica::EnterSpan;
 using eroica::LaneOfThisThread;
 using eroica::LeaveCollective;
+using eroica::LeaveSpan;
 using eroica::PassBoundary;
 
 extern "C" {
@@ -61,6 +63,18 @@ void eroica_python_interval(int64_t start_monotonic_ns, uint32_t function) {
   PassBoundary(now_ns);
   eroica_interval(eroica_from_monotonic_ns(start_monotonic_ns), now_ns, function,
                   LaneOfThisThread());
+}
+
+void eroica_python_boundary() { PassBoundary(eroica_now_ns()); }
+
+void eroica_python_span_begins() {
+  PassBoundary(eroica_now_ns());
+  EnterSpan();
+}
+
+void eroica_python_span_ended(int64_t start_monotonic_ns, uint32_t function) {
+  LeaveSpan();
+  eroica_python_interval(start_monotonic_ns, function);
 }
 
 uint64_t eroica_python_collective_launched(uint16_t communicator, uint8_t operation, int32_t peer,

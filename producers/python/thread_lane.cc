@@ -24,6 +24,7 @@ void PassBoundary(int64_t now_ns) {
 namespace {
 
 constexpr uint64_t kNone = UINT64_MAX;
+constexpr uint64_t kSpan = UINT64_MAX - 1;  // no ticket of the core
 std::atomic<uint64_t> inside_ticket = kNone;
 
 }  // namespace
@@ -38,6 +39,10 @@ void LeaveCollective(uint64_t ticket) {
   if (inside_ticket.load(std::memory_order_relaxed) == ticket)
     inside_ticket.store(kNone, std::memory_order_relaxed);
 }
+
+void EnterSpan() { EnterCollective(kSpan); }
+
+void LeaveSpan() { LeaveCollective(kSpan); }
 
 void LeaveCollectives() { inside_ticket.store(kNone, std::memory_order_relaxed); }
 

@@ -15,7 +15,8 @@ uint8_t TrainingLane();
 uint8_t FullTraceLane();
 
 // When the training thread last passed from one thing to another that it named exactly: a step, the
-// begin or end of a collective, the end of a region or of a garbage collection. A sampled stack
+// begin or end of a collective or of a span, the end of a region or of a garbage collection, the
+// begin of the loading of a batch. A sampled stack
 // that would begin before the end of such an interval covers it (the later one counts). INT64_MIN
 // before that. Written by the training thread.
 extern std::atomic<int64_t> training_boundary_ns;
@@ -28,6 +29,10 @@ bool IsInsideCollective();
 // ticket: of the core. Of any thread; only the training thread's counts.
 void EnterCollective(uint64_t ticket);
 void LeaveCollective(uint64_t ticket);  // nothing where it is not the one that was entered last
+// Likewise inside something else that is named exactly: a wait for data or for an array, the
+// compiler. One at a time; a collective in it ends it as well.
+void EnterSpan();
+void LeaveSpan();
 // Another thread trains: what the one before is inside of counts no longer.
 void LeaveCollectives();
 

@@ -38,6 +38,38 @@ assert len(torch.autograd.calls) == 4
 assert torch.save(model, "file") == "file" and torch.load("file") == ["file"]
 """
 
+WORKERS = """
+class Slow(list):
+    def __getitem__(self, i): return i
+class Subset:
+    def __init__(self, dataset): self.dataset = dataset
+    def __iter__(self): return iter(self.dataset)
+import torch, torch.utils.data
+list(torch.utils.data.DataLoader(Subset(Slow([1])), num_workers=2))
+list(torch.utils.data.DataLoader([1], num_workers=1))
+"""
+
+SPANS = """
+import time, torch, torch.utils.data, torch._dynamo
+def select_of_workers(): time.sleep(0.3)
+def code_generator(): time.sleep(0.3)
+def read_sample(): time.sleep(0.3)
+class Workers(list):
+    def __iter__(self):
+        select_of_workers()
+        yield 1
+class Inline(Workers):
+    def __iter__(self):
+        read_sample()
+        yield 1
+optimizer = torch.optim.SGD()
+optimizer.step()
+torch._dynamo.callback.callback_handler.compile(code_generator)
+for kind, workers in ((Workers, 1), (Inline, 0)):
+    for batch in torch.utils.data.DataLoader(kind(), num_workers=workers): optimizer.step()
+torch._dynamo.reset()
+"""
+
 COLLECTIVES = """
 import torch, torch.distributed as dist
 dist.init_process_group("gloo", 1, 4)
@@ -230,8 +262,30 @@ class FakeTorchTest(unittest.TestCase):
             self.assertEqual((run.status, run.err), (0, ""), python)
             marks = [kind for kind in run.marks() if kind not in (BACKWARD, SAVE, SAVED)]
             self.assertEqual(marks, 2 * [DATA, FORWARD, OPTIMIZER, OPTIMIZER_STEP] + [DATA])
-            rows = [row for row in run.events["functions"] if "DataLoader" in row["name"]]
+            rows = [row for row in run.events["functions"] if "data loader" in row["name"]]
             self.assertEqual([row["wait"] for row in rows], [WAIT_OTHER])
+
+    def test_a_wait_for_workers_says_how_many_they_are_and_what_they_read(self):
+        for python in self.each():
+            run = self.run_fake(python, WORKERS)
+            names = [row["name"] for row in run.events["functions"] if "data loader" in row["name"]]
+            self.assertEqual(
+                names,
+                [
+                    "(waiting for the data loader's 2 workers, dataset Slow, train.py:3)",
+                    "(waiting for the data loader's 1 worker, dataset list)",
+                ],
+            )
+
+    # Stacks within a wait, or within the compiler, would stand for its time under other names.
+    def test_stacks_in_a_wait_and_in_the_compiler_are_theirs(self):
+        for python in interpreters.readable().values():
+            run = self.run_fake(python, SPANS, EROICA_PYTHON_HZ="200")
+            seen = {name: run.time_of(name) for name in ("waiting for the data", "compiling, torch")}
+            self.assertGreater(min(seen.values()), 0.25, seen)
+            self.assertLess(run.time_of("select_of_workers"), 0.1)
+            self.assertLess(run.time_of("code_generator"), 0.1)
+            self.assertGreater(run.time_of("read_sample"), 0.2)
 
     def test_without_rank_variables_the_optimizer_s_first_step_attaches(self):
         for python in self.each():

@@ -18,6 +18,7 @@ _HOOKS = {
     "torch.autograd": ("eroica.torch_training", "patch_autograd"),
     "torch.serialization": ("eroica.torch_training", "patch_serialization"),
     "torch.autograd.profiler": ("eroica.torch_training", "patch_profiler"),
+    "torch._dynamo.callback": ("eroica.torch_compile", "patch_callback"),
     "torch.distributed.distributed_c10d": ("eroica.torch_distributed", "patch_c10d"),
     "jax._src.distributed": ("eroica.jax_training", "patch_distributed"),
     "jax._src.array": ("eroica.jax_training", "patch_array"),

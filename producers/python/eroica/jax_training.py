@@ -31,11 +31,15 @@ def patch_array(module):
     kind = module.ArrayImpl
 
     def begins(*_):
-        return monotonic_ns() if life.on else None
+        if not life.on:
+            return None
+        start = monotonic_ns()
+        life.native.span_begins()
+        return start
 
     def ended(start, _result, _error):
         if life.on:
-            life.native.interval(start, annotations.function_of(_WAIT, constants.WAIT_PEER))
+            life.native.span_ended(start, annotations.function_of(_WAIT, constants.WAIT_PEER))
 
     patches.replace(kind, "block_until_ready", watch(kind.block_until_ready, begins, ended))
 

@@ -8,7 +8,7 @@ import ctypes
 import threading
 from time import monotonic_ns
 
-from eroica import annotations, life, patches, stages
+from eroica import annotations, data_wait, life, patches, stages
 from eroica import native as constants
 from eroica.watched_call import watch
 
@@ -26,15 +26,24 @@ def patch_dataloader(module):
             return None
         _loading.data = True
         stages.data_begins()
-        return monotonic_ns(), args[0]
+        start, loader = monotonic_ns(), args[0]
+        if isinstance(loader, workers):
+            life.native.span_begins()
+        else:  # what the dataset runs has a name of its own
+            life.native.boundary()
+        return start, loader
 
     def ended(token, _result, _error):
         start, loader = token
         _loading.data = False
-        name = f"enumerate(DataLoader)#{type(loader).__name__}.__next__"
-        waits = constants.WAIT_OTHER if isinstance(loader, workers) else constants.WAIT_NONE
-        if life.on:
-            life.native.interval(start, annotations.function_of(name, waits))
+        if not life.on:
+            return
+        if isinstance(loader, workers):
+            waits = annotations.function_of(data_wait.name_of(loader), constants.WAIT_OTHER)
+            life.native.span_ended(start, waits)
+        else:
+            name = f"enumerate(DataLoader)#{type(loader).__name__}.__next__"
+            life.native.interval(start, annotations.function_of(name, constants.WAIT_NONE))
 
     patches.replace(base, "__next__", watch(base.__next__, begins, ended))
 

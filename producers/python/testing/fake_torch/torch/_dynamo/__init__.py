@@ -1,0 +1,5 @@
+from torch._dynamo import callback  # noqa: F401
+
+
+def reset():
+    callback.callback_handler.clear()
