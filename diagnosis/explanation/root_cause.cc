@@ -17,6 +17,7 @@
 #include "diagnosis/measurements/host_ranks.h"
 #include "diagnosis/measurements/sampled_stacks.h"
 #include "diagnosis/measurements/thread_function.h"
+#include "diagnosis/recompilation/recompilation_operator.h"
 #include "diagnosis/regression/regression_operator.h"
 #include "diagnosis/report/confidence.h"
 #include "diagnosis/report/duration_text.h"
@@ -235,6 +236,7 @@ std::vector<std::unique_ptr<DiagnosisOperator>> DefaultOperators() {
   operators.push_back(std::make_unique<ImbalanceOperator>());
   operators.push_back(std::make_unique<RegressionOperator>());
   operators.push_back(std::make_unique<SpikeOperator>());
+  operators.push_back(std::make_unique<RecompilationOperator>());
   return operators;
 }
 
@@ -250,6 +252,7 @@ std::vector<Finding> RootCause::Diagnose(const CrossRankView& view) const {
     }
   }
   if (claims.empty()) return claims;
+  DropOtherWordsForRecompilation(claims);
   claims = MergeByCulprit(std::move(claims));
   DropHostsOfOneSlowRank(claims);
   DropRanksOfSlowHosts(claims);

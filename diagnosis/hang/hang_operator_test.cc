@@ -54,6 +54,28 @@ TEST(HangOperator, NamesTheRankThatNeverLaunched) {
   EXPECT_EQ(finding.evidence[1].peers, 42);
 }
 
+// Of four ranks one has other shapes than the others.
+TEST(HangOperator, WhileACompilerRunsTheJobDoesNotHang) {
+  StandingJob job(4);
+  const uint16_t dp = job.Group("dp", {0, 1, 2, 3});
+  job.Completed(dp, kAllReduce, 41, {2})
+      .InFlight(dp, kAllReduce, 41, {0, 1, 3})
+      .In(2, "subprocess.py(1165): communicate");
+  job[2].stack =
+      "train.py(1): <module>\ntorch/_dynamo/convert_frame.py(1500): __call__\n"
+      "torch/_inductor/compile_fx.py(800): compile_fx_inner";
+  const Finding finding = Only(job);
+  EXPECT_EQ(finding.subkind, "compiling");
+  EXPECT_EQ(finding.severity, Severity::kMinor);
+  EXPECT_THAT(Culprits(finding), ElementsAre(2));
+  EXPECT_EQ(finding.title,
+            "Rank 2 compiles for 20.0 s: it has not launched all_reduce number 41 of group dp yet, "
+            "3 ranks wait for it.");
+  EXPECT_THAT(finding.suggested_action, ::testing::Not(HasSubstr("restart")));
+  job[2].stack = "train.py(1): <module>\ntorch/_dynamo/eval_frame.py(700): _fn";
+  EXPECT_EQ(Only(job).subkind, "never_launched") << "compiled code runs";
+}
+
 TEST(HangOperator, IsSilentWhereNobodyWaitsForAnybody) {
   StandingJob job(4);
   job.Group("dp", {0, 1, 2, 3});

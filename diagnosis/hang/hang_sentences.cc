@@ -10,7 +10,9 @@
 
 #include "diagnosis/hang/hang_text.h"
 #include "diagnosis/hang/standing_lookup.h"
+#include "diagnosis/measurements/compilation.h"
 #include "diagnosis/report/duration_text.h"
+#include "diagnosis/report/subkinds.h"
 
 namespace eroica {
 namespace {
@@ -82,9 +84,27 @@ void SayOneAhead(const HangClaim& claim, const Words& w, Finding* f) {
       ahead, w.culprits);
 }
 
+// Compilers come to an end: nothing is to be restarted.
+void SayCompiles(const Words& w, Finding* f) {
+  f->severity = Severity::kMinor;
+  f->subkind = kHangCompiling;
+  f->title = fmt::format(
+      "{} compile{}{}: {} not launched {} yet, {} for it.", Sentence(w.culprits), w.one ? "s" : "",
+      w.since, w.one ? "it has" : "they have", w.operation,
+      f->victims.size() == 1 ? "one rank waits" : Count(f->victims.size(), "rank") + " wait");
+  f->explanation = fmt::format(
+      "{} wait in {}. The training thread of {} is in the compiler of torch.compile meanwhile: the "
+      "job goes on when that has ended.",
+      w.waiting, w.operation, w.culprits);
+  f->suggested_action = fmt::format(
+      "Leave the job alone. Where it happens again, TORCH_LOGS=recompiles on {} says why.",
+      w.culprits);
+}
+
 void SayNeverLaunched(const HangClaim& claim, const Words& w, const HungOperation& operation,
                       Finding* f) {
   if (!claim.ahead.empty()) return SayOneAhead(claim, w, f);
+  if (!w.of_dumps && IsInCompiler(f->stack + "\n" + f->function)) return SayCompiles(w, f);
   f->title = fmt::format(
       "The job hangs{}: {} never launched {}{}, {} for it.", w.since, w.culprits, w.operation,
       w.function,
