@@ -34,6 +34,7 @@ struct CoreState {
   std::atomic<int> level{2};  // that the gate before the rings lets through
   std::atomic<bool> full_trace{false};
   std::atomic<uint32_t> training_function{kNoParent};
+  std::atomic<bool> processor_waits_reported{false};
   std::atomic<int64_t> own_steps{0};  // that the script has counted
   std::atomic<int32_t> device{-1};
   std::atomic<int64_t> rank{-1};

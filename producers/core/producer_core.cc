@@ -300,6 +300,16 @@ void eroica_trainer_ended(uint32_t number) {
   if (state != nullptr) state->trainer.Ended(number);
 }
 
+void eroica_reports_processor_waits(bool reports) {
+  CoreState* const state = Attachment::state();
+  if (state != nullptr) state->processor_waits_reported.store(reports, std::memory_order_relaxed);
+}
+
+bool eroica_processor_waits_are_reported(void) {
+  const CoreState* const state = Attachment::state();
+  return state != nullptr && state->processor_waits_reported.load(std::memory_order_relaxed);
+}
+
 int64_t eroica_step(int64_t time_ns) {
   CoreState* const state = Attachment::state();
   if (state == nullptr) return -1;

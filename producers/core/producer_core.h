@@ -234,6 +234,10 @@ EroicaTrainer eroica_trainer(void);
 bool eroica_trains(void);
 // The thread of this number has ended, as a caller has seen that reads the kernel's files of it.
 void eroica_trainer_ended(uint32_t number);
+// The caller says itself, as intervals, when that thread waited for a processor, and knows what it
+// ran: better than the core's sampler of the host, which leaves it to the caller then.
+void eroica_reports_processor_waits(bool reports);
+bool eroica_processor_waits_are_reported(void);
 
 // ---- Steps [hot]
 

@@ -82,12 +82,14 @@ void TrainingThread::ReportWait(int64_t now_ns) {
       std::min(std::max<int64_t>(unreported_ns_ - (now_ns - start_ns), 0), kMostOwedNs);
   reported_until_ns_ = now_ns;
   if (!eroica_wants(EROICA_PYTHON)) return;
+  const bool is_reported = eroica_processor_waits_are_reported();
   // One name on all ranks, or ranks of which some look for competitors would seem to differ.
   const uint32_t waiting = FunctionOf("");
   const uint8_t lane = eroica_lane("training thread", EROICA_TRAINING_THREAD);
-  SpreadShare(start_ns, now_ns, share, CellSide::kBegin, [&](int64_t begin_ns, int64_t end_ns) {
-    eroica_interval(begin_ns, end_ns, waiting, lane);
-  });
+  SpreadShare(start_ns, now_ns, is_reported ? 0 : share, CellSide::kBegin,
+              [&](int64_t begin_ns, int64_t end_ns) {
+                eroica_interval(begin_ns, end_ns, waiting, lane);
+              });
   if (competitor_.empty()) return;
   eroica_interval(now_ns - static_cast<int64_t>(share * length_ns), now_ns, FunctionOf(competitor_),
                   eroica_lane("processors of the training thread", EROICA_HOST_THREAD));

@@ -61,6 +61,21 @@ class TrainingThreadTest : public ::testing::Test {
   TrainingThread thread_{{.proc_root = files_.path(), .thread = 42}};
 };
 
+// The sampler of stacks knows better when it waited.
+TEST_F(TrainingThreadTest, WaitsThatSomebodyElseReportsAreSamplesOnly) {
+  eroica_reports_processor_waits(true);
+  Say(1'000, 500);
+  Read(0);
+  Say(1'015, 508);
+  Read(20);
+  EXPECT_THAT(Samples(EROICA_CPU_WAIT), ElementsAre(FloatEq(0.4f)));
+  EXPECT_THAT(Waits(), IsEmpty());
+  eroica_reports_processor_waits(false);
+  Say(1'030, 516);
+  Read(40);
+  EXPECT_THAT(Waits(), ElementsAre(std::pair(20, 24), std::pair(30, 34)));
+}
+
 TEST_F(TrainingThreadTest, WhatWasAddedSinceTheLastReadingIsReported) {
   Say(1'000, 500);
   Read(0);

@@ -89,33 +89,21 @@ PyPointer Mark(PyPointer, PyPointer const* arguments, ptrdiff_t count) {
   return None();
 }
 
+PyPointer Enter(PyPointer, PyPointer const* arguments, ptrdiff_t count) {
+  Arguments in(arguments, count, 2);
+  const auto function = static_cast<uint32_t>(in.Unsigned());
+  const bool waits = in.Signed() != 0;
+  if (!in.ok()) return nullptr;
+  eroica_python_enter(function, waits);
+  return None();
+}
+
 PyPointer Interval(PyPointer, PyPointer const* arguments, ptrdiff_t count) {
   Arguments in(arguments, count, 2);
   const int64_t start_ns = in.Signed();
   const auto function = static_cast<uint32_t>(in.Unsigned());
   if (!in.ok()) return nullptr;
   eroica_python_interval(start_ns, function);
-  return None();
-}
-
-PyPointer Boundary(PyPointer, PyPointer const* arguments, ptrdiff_t count) {
-  if (!Arguments(arguments, count, 0).ok()) return nullptr;
-  eroica_python_boundary();
-  return None();
-}
-
-PyPointer SpanBegins(PyPointer, PyPointer const* arguments, ptrdiff_t count) {
-  if (!Arguments(arguments, count, 0).ok()) return nullptr;
-  eroica_python_span_begins();
-  return None();
-}
-
-PyPointer SpanEnded(PyPointer, PyPointer const* arguments, ptrdiff_t count) {
-  Arguments in(arguments, count, 2);
-  const int64_t start_ns = in.Signed();
-  const auto function = static_cast<uint32_t>(in.Unsigned());
-  if (!in.ok()) return nullptr;
-  eroica_python_span_ended(start_ns, function);
   return None();
 }
 
@@ -158,16 +146,14 @@ PyPointer CollectiveDropped(PyPointer, PyPointer const* arguments, ptrdiff_t cou
 }
 
 // CPython keeps pointers to them for as long as it runs.
-std::array<MethodDefinition, 13> definitions = {{
+std::array<MethodDefinition, 11> definitions = {{
     {"step", Step, kFastCall, nullptr},
     {"dataloader_next", DataloaderNext, kFastCall, nullptr},
     {"trains", Trains, kFastCall, nullptr},
     {"optimizer_step", OptimizerStep, kFastCall, nullptr},
     {"mark", Mark, kFastCall, nullptr},
+    {"enter", Enter, kFastCall, nullptr},
     {"interval", Interval, kFastCall, nullptr},
-    {"boundary", Boundary, kFastCall, nullptr},
-    {"span_begins", SpanBegins, kFastCall, nullptr},
-    {"span_ended", SpanEnded, kFastCall, nullptr},
     {"collection", Collection, kFastCall, nullptr},
     {"collective_launched", CollectiveLaunched, kFastCall, nullptr},
     {"collective_ended", CollectiveEnded, kFastCall, nullptr},

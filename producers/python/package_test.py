@@ -46,7 +46,7 @@ eroica.optimizer_step()
 BUILT_IN = """
 import eroica
 from eroica import life, native
-WITHOUT = ("step", "dataloader_next", "trains", "boundary", "span_begins")  # arguments
+WITHOUT = ("step", "dataloader_next", "trains")  # arguments
 for name in native._BUILT_IN:
     function = getattr(life.native, name)
     assert type(function) is type(len) and function.__name__ == name, name

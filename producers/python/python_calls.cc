@@ -4,12 +4,10 @@
 #include "producers/python/python_frame.h"
 #include "producers/python/sampler_calls.h"
 #include "producers/python/thread_lane.h"
+#include "producers/python/training_boundaries.h"
 
-using eroica::EnterCollective;
-using eroica::EnterSpan;
+using eroica::BoundaryKind;
 using eroica::LaneOfThisThread;
-using eroica::LeaveCollective;
-using eroica::LeaveSpan;
 using eroica::PassBoundary;
 
 extern "C" {
@@ -26,13 +24,15 @@ bool eroica_python_attach(int64_t rank, int64_t world_size, int32_t device) {
 int64_t eroica_python_step() {
   const int64_t now_ns = eroica_now_ns();
   const int64_t step = eroica_step(now_ns);
-  PassBoundary(now_ns);
+  PassBoundary(now_ns, BoundaryKind::kStep);
   eroica_python_training_call();
   return step;
 }
 
 void eroica_python_dataloader_next() {
-  eroica_dataloader_next(eroica_now_ns());
+  const int64_t now_ns = eroica_now_ns();
+  eroica_dataloader_next(now_ns);
+  PassBoundary(now_ns, BoundaryKind::kBatch);
   eroica_python_training_call();
 }
 
@@ -40,11 +40,14 @@ void eroica_python_optimizer_step(bool begins_stage) {
   const int64_t now_ns = eroica_now_ns();
   if (begins_stage) eroica_mark(now_ns, EROICA_OPTIMIZER_BEGIN, 0);
   eroica_optimizer_step(now_ns);
+  PassBoundary(now_ns, BoundaryKind::kOptimizer);
   eroica_python_training_call();
 }
 
 void eroica_python_mark(int mark_kind) {
-  eroica_mark(eroica_now_ns(), mark_kind, 0);
+  const int64_t now_ns = eroica_now_ns();
+  eroica_mark(now_ns, mark_kind, 0);
+  PassBoundary(now_ns, BoundaryKind::kMark, static_cast<uint32_t>(mark_kind));
   if (mark_kind == EROICA_BACKWARD_BEGIN) eroica_python_training_call();
 }
 
@@ -57,24 +60,16 @@ uint32_t eroica_python_collective_function(const char* name) {
   return eroica_function(name, EROICA_COLLECTIVE, EROICA_WAIT_NONE, EROICA_NO_PARENT);
 }
 
+void eroica_python_enter(uint32_t function, bool covers) {
+  if (eroica_wants(EROICA_PYTHON)) eroica::EnterRegion(eroica_now_ns(), function, covers);
+}
+
 void eroica_python_interval(int64_t start_monotonic_ns, uint32_t function) {
-  if (!eroica_wants(EROICA_PYTHON)) return;
   const int64_t now_ns = eroica_now_ns();
-  PassBoundary(now_ns);
+  eroica::LeaveRegion(now_ns, function);
+  if (!eroica_wants(EROICA_PYTHON)) return;
   eroica_interval(eroica_from_monotonic_ns(start_monotonic_ns), now_ns, function,
                   LaneOfThisThread());
-}
-
-void eroica_python_boundary() { PassBoundary(eroica_now_ns()); }
-
-void eroica_python_span_begins() {
-  PassBoundary(eroica_now_ns());
-  EnterSpan();
-}
-
-void eroica_python_span_ended(int64_t start_monotonic_ns, uint32_t function) {
-  LeaveSpan();
-  eroica_python_interval(start_monotonic_ns, function);
 }
 
 uint64_t eroica_python_collective_launched(uint16_t communicator, uint8_t operation, int32_t peer,
@@ -87,23 +82,25 @@ uint64_t eroica_python_collective_launched(uint16_t communicator, uint8_t operat
       .sequence = sequence,
       .bytes = bytes};
   const int64_t now_ns = eroica_now_ns();
-  PassBoundary(now_ns);
   const uint64_t ticket = eroica_collective_launched(&collective, now_ns);
-  if (waits) EnterCollective(ticket);
+  if (waits) {
+    eroica::EnterCollective(now_ns, ticket);
+  } else {
+    PassBoundary(now_ns, BoundaryKind::kCollectiveBegin);
+  }
   return ticket;
 }
 
 void eroica_python_collective_ended(uint64_t ticket, int64_t start_monotonic_ns,
                                     uint32_t function) {
   const int64_t now_ns = eroica_now_ns();
-  PassBoundary(now_ns);
-  LeaveCollective(ticket);
+  eroica::LeaveCollective(now_ns, ticket);
   eroica_collective_ended(ticket, eroica_from_monotonic_ns(start_monotonic_ns), now_ns, function,
                           LaneOfThisThread());
 }
 
 void eroica_python_collective_dropped(uint64_t ticket) {
-  LeaveCollective(ticket);
+  eroica::LeaveCollective(eroica_now_ns(), ticket);
   eroica_collective_dropped(ticket);
 }
 

@@ -26,15 +26,11 @@ void eroica_python_mark(int mark_kind);
 uint32_t eroica_python_function(const char* name, int wait);
 // The number of a collective's function, e.g. "gloo:all_reduce".
 uint32_t eroica_python_collective_function(const char* name);
+// A region of that function begins; covers: what stacks show in it is that function's (a wait, a
+// compiler). It ends with its interval.
+void eroica_python_enter(uint32_t function, bool covers);
 // From start_monotonic_ns to now, on the calling thread's lane.
 void eroica_python_interval(int64_t start_monotonic_ns, uint32_t function);
-// The calling thread comes to something of which an interval will say how long it took: stacks that
-// are seen in it begin here at the earliest.
-void eroica_python_boundary();
-// The same, and what stacks show until eroica_python_span_ended is that interval's: a wait, or a
-// compiler.
-void eroica_python_span_begins();
-void eroica_python_span_ended(int64_t start_monotonic_ns, uint32_t function);
 
 // Added to an operation: the caller is inside until it ends or is dropped.
 enum { EROICA_PYTHON_WAITS = 0x80 };

@@ -25,6 +25,7 @@ std::optional<RunTimes> RunTimesFile::Read() const {
   text[size] = '\0';
   char* rest = text;
   const int64_t on_processor_ns = std::strtoll(text, &rest, 10);
+  if (on_processor_ns <= 0) return std::nullopt;  // a kernel that does not count says 0
   return RunTimes{on_processor_ns, std::strtoll(rest, nullptr, 10)};
 }
 

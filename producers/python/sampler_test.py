@@ -151,6 +151,30 @@ class SamplerTest(unittest.TestCase):
             # Which function has most of the time, not how much: that is the machine's to say.
             self.assertGreater(run.time_of("load"), total - run.time_of("load"))
 
+    def test_a_sleep_in_each_step_is_told_as_long_as_it_is_by_few_stacks(self):
+        script = UNTIL + """
+def slow():
+    time.sleep(0.02)
+def work():
+    end = time.thread_time() + 0.005
+    while time.thread_time() < end:
+        pass
+for _ in range(80):
+    eroica.step()
+    with eroica.region("both"):
+        work()
+        slow()
+    work()
+eroica.step()
+"""
+        for python in self.each():
+            run = self.run_sampled(python, script, hz="10")
+            told = run.time_of("slow") / 80
+            self.assertGreater(told, 0.95 * 0.02)
+            self.assertLess(told, 0.02 + 0.004)  # a timer may be late by as much
+            within = [row for row in run.events["intervals"] if "both" in run.stack(row["function"])]
+            self.assertTrue(within)
+
     def test_a_call_into_c_that_keeps_the_gil_is_seen_while_it_lasts(self):
         for python in self.each():
             self.assertGreater(int(self.run_sampled(python, GIL_HELD_IN_C).out), 2, python)

@@ -1,45 +1,103 @@
 // From samples of the training thread's stack to intervals that cover its time without holes.
 //
-// A sample is requested at r and taken at e, at the first moment at which the interpreter looks up
-// from its work. So the stack at e was on all of [r, e]: one long call into C that has just ended,
-// or a wait for the GIL. What lies between the sample before, taken at p, and r belongs to both:
-// half to each where they differ, or, where the thread has passed a moment that is known exactly
-// since p (the boundary: a step or a collective began or ended), up to that to the one and from it
-// on to the other. Consecutive equal leaves are one interval, cut where it grows
-// long, so that windows can close behind it. Owner: one thread. Times do not decrease from call to
-// call; one that does is taken for the latest time seen.
+// The thread says exactly when it passes from one stretch to the next (TrainingBoundary: a step, a
+// batch, the backward pass, a region, a collective), and the kernel how long it ran, waited for a
+// processor and was blocked in each. So what a stretch lasted, and how much of it was blocked, is
+// measured; only which function that was is sampled: the blocked time belongs to the stacks that
+// were seen blocked, the other time to those that were not, equally to each sample. This is
+// post-stratification (Cochran, Sampling Techniques, 5A.9): a sleep of 30 ms a step is told as
+// 30 ms however few samples there are, and however late they come on a busy host. A stretch
+// without a sample of that state has the function that was seen last in a stretch of the same
+// kind. A stretch without a boundary is cut every 100 ms.
+//
+// Waits for a processor lie in the time that was not blocked, and are emitted beside the functions
+// that they interrupted: as shares of the stretch (spread_share.h). Of each function it is said as
+// well how long it waited so: it passed in the function, too.
+//
+// What the thread does inside a collective or a wait of its data loader is that interval's:
+// nothing is emitted there. Consecutive equal functions are one interval, cut where it grows long,
+// so that windows can close behind it. Owner: one thread. Times do not decrease from call to call;
+// one that does is taken for the latest time seen.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "producers/python/gil_probe.h"
+#include "producers/python/run_times.h"
+#include "producers/python/training_boundaries.h"
 
 namespace eroica {
+
+struct StackSample {
+  int64_t time_ns = 0;
+  uint32_t leaf = 0;  // the function at the end of the stack's chain
+  ThreadState state = ThreadState::kUnknown;
+};
 
 class StackAttribution {
  public:
   using Emit = std::function<void(int64_t start_ns, int64_t end_ns, uint32_t function)>;
-  explicit StackAttribution(Emit emit) : emit_(std::move(emit)) {}
+  using EmitWait = std::function<void(int64_t start_ns, int64_t end_ns)>;
+  // So long of a function's interval that begins at start_ns it waited for a processor.
+  using EmitWaitWithin = std::function<void(int64_t start_ns, int64_t end_ns, uint32_t function)>;
+  StackAttribution(Emit emit, EmitWait emit_wait, EmitWaitWithin emit_within)
+      : emit_(std::move(emit)),
+        emit_wait_(std::move(emit_wait)),
+        emit_within_(std::move(emit_within)) {}
 
-  static constexpr int64_t kNoBoundary = INT64_MIN;
-
-  // leaf: the function at the end of the stack's chain. boundary_ns: the latest one.
-  void Sample(int64_t requested_ns, int64_t taken_ns, uint32_t leaf,
-              int64_t boundary_ns = kNoBoundary);
-  // The thread is inside something that needs no samples since boundary_ns: a collective that it
-  // waits for. What is open goes on behind it: from the boundary on that the next sample, or the
-  // next interruption, says. May be said again and again.
-  void Interrupt(int64_t boundary_ns);
-  // Emits what is open, and forgets the sample before: what follows begins anew.
+  void Pass(const TrainingBoundary& boundary);
+  // Not counted while the thread is covered.
+  void Sample(const StackSample& sample);
+  // Whether the stretch that runs is so long that it is to be cut.
+  bool IsLong(int64_t now_ns) const;
+  // Cuts it: what the thread has used by now, where that is known.
+  void Cut(int64_t now_ns, const std::optional<RunTimes>& times);
+  // Another thread has ended the collective that this one waited for, at some time before.
+  void LeaveCollective(int64_t now_ns);
+  // Emits what is open, and forgets the stretch: what follows begins anew.
   void Finish();
+  // What the thread is inside of; before the first boundary nothing.
+  uint32_t inside() const { return stretch_.inside; }
+  bool in_collective() const { return stretch_.in_collective; }
 
  private:
+  struct Seen {  // last, in stretches of one kind
+    std::optional<uint32_t> running;
+    std::optional<uint32_t> blocked;
+  };
+  struct Parts {
+    int64_t blocked_ns = 0;  // the rest was not
+    int64_t waited_ns = 0;   // for a processor
+    bool known = false;
+  };
+
+  void Close(int64_t end_ns, const std::optional<RunTimes>& times);
+  Parts PartsOf(int64_t end_ns, const std::optional<RunTimes>& times) const;
+  // Answers whose the time is that was not blocked.
+  std::vector<uint32_t> Tile(int64_t end_ns, const Parts& parts);
+  std::vector<uint32_t> Leaves(bool blocked, Seen* seen) const;
+  void AddEqually(int64_t begin_ns, int64_t end_ns, const std::vector<uint32_t>& leaves);
+  void Add(int64_t begin_ns, int64_t end_ns, uint32_t leaf);
+  void SpreadWait(int64_t begin_ns, int64_t end_ns, const std::vector<uint32_t>& functions);
   void EmitOpen(int64_t end_ns);
 
   Emit emit_;
+  EmitWait emit_wait_;
+  EmitWaitWithin emit_within_;
+  bool begun_ = false;
+  TrainingBoundary stretch_;  // that began the stretch which runs
+  int64_t latest_ns_ = 0;
+  std::vector<StackSample> samples_;         // in it
+  std::unordered_map<uint64_t, Seen> seen_;  // by kind of stretch
+  int64_t unplaced_wait_ns_ = 0;
+  // The interval that grows, and is not emitted yet.
   bool open_ = false;
-  bool interrupted_ = false;
-  int64_t start_ns_ = 0;  // of the open interval
-  int64_t taken_ns_ = 0;  // of the last sample: the open interval's end
+  int64_t start_ns_ = 0;
+  int64_t end_ns_ = 0;
   uint32_t leaf_ = 0;
 };
 

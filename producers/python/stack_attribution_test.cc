@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <random>
 #include <tuple>
 #include <vector>
 
@@ -15,70 +17,153 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Piece = std::tuple<int64_t, int64_t, uint32_t>;
 
+constexpr ThreadState kRuns = ThreadState::kRunning;
+constexpr ThreadState kBlocked = ThreadState::kInSystemCall;
+
 class StackAttributionTest : public ::testing::Test {
  protected:
+  // At a boundary the thread has run for ran_ms so far, and waited for a processor for waited_ms.
+  void Pass(int64_t time_ms, int64_t ran_ms, int64_t waited_ms = 0,
+            BoundaryKind kind = BoundaryKind::kStep, bool covered = false) {
+    attribution_.Pass({.time_ns = time_ms * kNsPerMs,
+                       .times = RunTimes{ran_ms * kNsPerMs, waited_ms * kNsPerMs},
+                       .kind = kind,
+
+                       .in_collective = covered});
+  }
+  void Sample(int64_t time_ms, uint32_t leaf, ThreadState state) {
+    attribution_.Sample({.time_ns = time_ms * kNsPerMs, .leaf = leaf, .state = state});
+  }
+  std::map<uint32_t, int64_t> MsByLeaf() const {
+    std::map<uint32_t, int64_t> ms;
+    for (const auto& [start_ns, end_ns, leaf] : pieces_) ms[leaf] += (end_ns - start_ns) / kNsPerMs;
+    return ms;
+  }
+  int64_t WaitedMs() const {
+    int64_t ns = 0;
+    for (const auto& [start_ns, end_ns, leaf] : waits_) ns += end_ns - start_ns;
+    return ns / kNsPerMs;
+  }
+
   std::vector<Piece> pieces_;
-  StackAttribution attribution_{[this](int64_t start, int64_t end, uint32_t leaf) {
-    pieces_.emplace_back(start, end, leaf);
-  }};
+  std::vector<Piece> waits_;
+  std::map<uint32_t, int64_t> waited_ms_;  // by function
+  StackAttribution attribution_{
+      [this](int64_t start, int64_t end, uint32_t leaf) { pieces_.emplace_back(start, end, leaf); },
+      [this](int64_t start, int64_t end) { waits_.emplace_back(start, end, 0); },
+      [this](int64_t start, int64_t end, uint32_t leaf) {
+        waited_ms_[leaf] += (end - start) / kNsPerMs;
+      }};
 };
 
-TEST_F(StackAttributionTest, EqualStacksAreOneInterval) {
-  attribution_.Sample(0, 1 * kNsPerMs, 7);
-  attribution_.Sample(20 * kNsPerMs, 21 * kNsPerMs, 7);
-  attribution_.Sample(40 * kNsPerMs, 41 * kNsPerMs, 7);
-  EXPECT_THAT(pieces_, IsEmpty());
+TEST_F(StackAttributionTest, BlockedTimeBelongsToTheStackThatWasSeenBlocked) {
+  Pass(1, 10);
+  Sample(3, 1, kRuns);
+  Sample(20, 2, kBlocked);
+  Pass(51, 30);  // ran 20 ms of 50
   attribution_.Finish();
-  EXPECT_THAT(pieces_, ElementsAre(Piece(0, 41 * kNsPerMs, 7)));
+  EXPECT_THAT(pieces_, ElementsAre(Piece(1 * kNsPerMs, 31 * kNsPerMs, 2),
+                                   Piece(31 * kNsPerMs, 51 * kNsPerMs, 1)));
 }
 
-TEST_F(StackAttributionTest, BetweenTwoStacksEachHasHalf) {
-  attribution_.Sample(0, 10 * kNsPerMs, 1);
-  attribution_.Sample(20 * kNsPerMs, 24 * kNsPerMs, 2);
+// On a busy host most of a step is waited for a processor; who sleeps waits for none.
+TEST_F(StackAttributionTest, WaitsForAProcessorTakeNothingFromWhatSleeps) {
+  Pass(1, 10);
+  Sample(3, 1, kRuns);
+  Sample(20, 2, kBlocked);
+  Pass(71, 30, 20);
+  attribution_.Finish();
+  EXPECT_EQ(MsByLeaf()[2], 30);
+  EXPECT_EQ(WaitedMs(), 20);
+  EXPECT_EQ(waited_ms_[1], 20) << "passed in what was not blocked";
+  EXPECT_EQ(waited_ms_[2], 0);
+  for (const auto& [start_ns, end_ns, leaf] : waits_) EXPECT_GE(start_ns, 31 * kNsPerMs) << leaf;
+}
+
+TEST_F(StackAttributionTest, AStretchWithoutASampleHasWhatWasSeenLastInOneOfItsKind) {
+  for (int64_t step = 0; step < 3; ++step) {
+    Pass(1 + 100 * step, 10 + 60 * step, 0, BoundaryKind::kStep);
+    if (step == 0) Sample(5, 1, kRuns);
+    if (step == 0) Sample(20, 2, kBlocked);
+    Pass(51 + 100 * step, 30 + 60 * step, 0, BoundaryKind::kMark);
+    if (step == 1) Sample(175, 3, kRuns);
+    Pass(101 + 100 * step, 70 + 60 * step, 0, BoundaryKind::kOptimizer);
+  }
+  attribution_.Finish();
+  EXPECT_EQ(MsByLeaf()[2], 90) << "30 ms in each of three steps, by one sample";
+}
+
+// A step of 78 ms with a sleep of 30 ms and samples ten times a second, as on a busy host.
+TEST_F(StackAttributionTest, ASleepIsToldWithinTwentiethsByFewSamples) {
+  std::mt19937 random(7);
+  constexpr int64_t kSteps = 200, kStepMs = 78, kSleepMs = 30, kSleepAtMs = 10, kBatchMs = 5;
+  int64_t next_ms = 1, ran_ms = 1, waited_ms = 0;
+  for (int64_t step = 0; step < kSteps; ++step) {
+    const int64_t begin_ms = 1 + step * kStepMs;
+    Pass(begin_ms, ran_ms, waited_ms, BoundaryKind::kBatch);
+    const auto sample_until = [&](int64_t end_ms) {
+      while (next_ms < end_ms) {
+        const int64_t at_ms = next_ms - begin_ms;
+        const bool sleeps = at_ms >= kSleepAtMs && at_ms < kSleepAtMs + kSleepMs;
+        const bool is_batch = at_ms < kBatchMs;
+        Sample(next_ms, sleeps ? 2u : is_batch ? 3u : 1u, sleeps ? kBlocked : kRuns);
+        next_ms += 50 + static_cast<int64_t>(random() % 100);
+      }
+    };
+    sample_until(begin_ms + kBatchMs);
+    Pass(begin_ms + kBatchMs, ran_ms += kBatchMs, waited_ms, BoundaryKind::kMark);
+    sample_until(begin_ms + kStepMs);
+    ran_ms += 20;
+    waited_ms += kStepMs - kBatchMs - kSleepMs - 20;
+  }
+  Pass(1 + kSteps * kStepMs, ran_ms, waited_ms);
+  attribution_.Finish();
+  EXPECT_NEAR(static_cast<double>(MsByLeaf()[2]) / kSteps, kSleepMs, 0.05 * kSleepMs);
+}
+
+TEST_F(StackAttributionTest, WhatACollectiveCoversIsNoFunctions) {
+  Pass(1, 10);
+  Sample(5, 1, kRuns);
+  Pass(11, 20, 0, BoundaryKind::kCollectiveBegin, true);
+  Sample(20, 2, kBlocked);
+  Pass(31, 20, 0, BoundaryKind::kCollectiveEnd);
+  Sample(35, 1, kRuns);
+  Pass(41, 30);
+  attribution_.Finish();
+  EXPECT_THAT(pieces_, ElementsAre(Piece(1 * kNsPerMs, 11 * kNsPerMs, 1),
+                                   Piece(31 * kNsPerMs, 41 * kNsPerMs, 1)));
+}
+
+TEST_F(StackAttributionTest, WhereTheKernelDoesNotCountEachSampleHasItsShare) {
+  attribution_.Pass({.time_ns = 0});
+  Sample(5, 1, kRuns);
+  Sample(15, 2, kBlocked);
+  attribution_.Pass({.time_ns = 20 * kNsPerMs});
   attribution_.Finish();
   EXPECT_THAT(pieces_,
-              ElementsAre(Piece(0, 15 * kNsPerMs, 1), Piece(15 * kNsPerMs, 24 * kNsPerMs, 2)));
+              ElementsAre(Piece(0, 10 * kNsPerMs, 1), Piece(10 * kNsPerMs, 20 * kNsPerMs, 2)));
+  EXPECT_THAT(waits_, IsEmpty());
 }
 
-TEST_F(StackAttributionTest, AKnownBoundaryBetweenTwoStacksDividesThem) {
-  attribution_.Sample(0, 10 * kNsPerMs, 1);
-  attribution_.Sample(30 * kNsPerMs, 34 * kNsPerMs, 2, 12 * kNsPerMs);
-  attribution_.Sample(50 * kNsPerMs, 60 * kNsPerMs, 3,
-                      57 * kNsPerMs);  // passed while the request stood
+TEST_F(StackAttributionTest, LongStretchesAreCutAndHaveNoHoles) {
+  Pass(0, 1);
+  for (int64_t ms = 10; ms <= 220; ms += 20) {
+    Sample(ms, 3, kRuns);
+    if (attribution_.IsLong(ms * kNsPerMs))
+      attribution_.Cut(ms * kNsPerMs, RunTimes{(1 + ms) * kNsPerMs, 0});
+  }
   attribution_.Finish();
-  EXPECT_THAT(pieces_,
-              ElementsAre(Piece(0, 12 * kNsPerMs, 1), Piece(12 * kNsPerMs, 57 * kNsPerMs, 2),
-                          Piece(57 * kNsPerMs, 60 * kNsPerMs, 3)));
-}
-
-TEST_F(StackAttributionTest, ABoundaryBeforeTheFirstOfTwoStacksDividesNothing) {
-  attribution_.Sample(5 * kNsPerMs, 10 * kNsPerMs, 1, 7 * kNsPerMs);
-  attribution_.Sample(20 * kNsPerMs, 24 * kNsPerMs, 2, 7 * kNsPerMs);
-  attribution_.Finish();
-  EXPECT_THAT(pieces_, ElementsAre(Piece(7 * kNsPerMs, 15 * kNsPerMs, 1),
-                                   Piece(15 * kNsPerMs, 24 * kNsPerMs, 2)));
-}
-
-TEST_F(StackAttributionTest, ALongCallBelongsToWhereItEnded) {
-  attribution_.Sample(0, 0, 1);
-  attribution_.Sample(20 * kNsPerMs, 90 * kNsPerMs, 2);
-  attribution_.Finish();
-  EXPECT_THAT(pieces_,
-              ElementsAre(Piece(0, 10 * kNsPerMs, 1), Piece(10 * kNsPerMs, 90 * kNsPerMs, 2)));
-}
-
-TEST_F(StackAttributionTest, LongIntervalsAreCutAndHaveNoHoles) {
-  for (int64_t i = 0; i < 12; ++i) attribution_.Sample(i * 20 * kNsPerMs, i * 20 * kNsPerMs, 3);
-  attribution_.Finish();
-  EXPECT_THAT(pieces_,
-              ElementsAre(Piece(0, 100 * kNsPerMs, 3), Piece(100 * kNsPerMs, 200 * kNsPerMs, 3),
-                          Piece(200 * kNsPerMs, 220 * kNsPerMs, 3)));
+  ASSERT_THAT(pieces_, testing::SizeIs(3));
+  EXPECT_EQ(std::get<0>(pieces_.front()), 0);
+  for (size_t i = 1; i < pieces_.size(); ++i)
+    EXPECT_EQ(std::get<0>(pieces_[i]), std::get<1>(pieces_[i - 1]));
+  EXPECT_EQ(std::get<1>(pieces_.back()), 210 * kNsPerMs);
 }
 
 TEST_F(StackAttributionTest, HoursInOneCallAreABoundedNumberOfPieces) {
   constexpr int64_t kHour = int64_t{3'600'000} * kNsPerMs;
-  attribution_.Sample(0, 0, 1);
-  attribution_.Sample(20 * kNsPerMs, kHour, 1);
+  attribution_.Sample({.time_ns = 0, .leaf = 1, .state = kRuns});
+  attribution_.Sample({.time_ns = kHour, .leaf = 1, .state = kRuns});
   attribution_.Finish();
   EXPECT_LE(pieces_.size(), 257u);
   EXPECT_EQ(std::get<0>(pieces_.front()), 0);
@@ -86,53 +171,28 @@ TEST_F(StackAttributionTest, HoursInOneCallAreABoundedNumberOfPieces) {
 }
 
 TEST_F(StackAttributionTest, AfterFinishTheTimeBetweenBelongsToNobody) {
-  attribution_.Sample(0, 5 * kNsPerMs, 1);
+  Sample(0, 1, kRuns);
+  Sample(5, 1, kRuns);
   attribution_.Finish();
-  attribution_.Sample(50 * kNsPerMs, 60 * kNsPerMs, 1);
+  Sample(50, 1, kRuns);
+  Sample(60, 1, kRuns);
   attribution_.Finish();
   attribution_.Finish();
   EXPECT_THAT(pieces_,
               ElementsAre(Piece(0, 5 * kNsPerMs, 1), Piece(50 * kNsPerMs, 60 * kNsPerMs, 1)));
 }
 
-TEST_F(StackAttributionTest, ClocksThatGoBackMakeNoNegativeInterval) {
-  attribution_.Sample(10 * kNsPerMs, 9 * kNsPerMs, 1);
-  attribution_.Sample(5 * kNsPerMs, 4 * kNsPerMs, 2);
-  attribution_.Sample(3 * kNsPerMs, 20 * kNsPerMs, 3);
+TEST_F(StackAttributionTest, ClocksAndCountersThatGoBackMakeNoNegativeInterval) {
+  Pass(10, 20, 20);
+  Sample(9, 1, kRuns);
+  Pass(5, 10, 10);
+  Sample(3, 2, kBlocked);
+  Pass(20, 5, 90);
+  Pass(30, 500, 0);
   attribution_.Finish();
   for (const auto& [start, end, leaf] : pieces_) EXPECT_LT(start, end) << leaf;
-  EXPECT_EQ(std::get<1>(pieces_.back()), 20 * kNsPerMs);
-}
-
-// Two samples in steps that follow each other, both inside the collective at their ends, would
-// cover all that lies between.
-TEST_F(StackAttributionTest, WhatRunsInsideACollectiveStandsForNothingElse) {
-  attribution_.Sample(0, 10 * kNsPerMs, 1);
-  attribution_.Interrupt(15 * kNsPerMs);
-  attribution_.Interrupt(15 * kNsPerMs);
-  attribution_.Sample(40 * kNsPerMs, 40 * kNsPerMs, 2, 30 * kNsPerMs);
-  attribution_.Finish();
-  EXPECT_THAT(pieces_,
-              ElementsAre(Piece(0, 15 * kNsPerMs, 1), Piece(30 * kNsPerMs, 40 * kNsPerMs, 2)));
-}
-
-// Or ranks that wait longer would seem to run less of everything.
-TEST_F(StackAttributionTest, AStepThatNoOtherStackWasSeenInIsThatOfTheStackBefore) {
-  attribution_.Sample(0, 10 * kNsPerMs, 1);
-  attribution_.Interrupt(15 * kNsPerMs);
-  attribution_.Interrupt(80 * kNsPerMs);
-  attribution_.Sample(90 * kNsPerMs, 90 * kNsPerMs, 1, 85 * kNsPerMs);
-  attribution_.Finish();
-  EXPECT_THAT(pieces_,
-              ElementsAre(Piece(0, 15 * kNsPerMs, 1), Piece(15 * kNsPerMs, 80 * kNsPerMs, 1),
-                          Piece(85 * kNsPerMs, 90 * kNsPerMs, 1)));
-}
-
-TEST_F(StackAttributionTest, BeforeTheFirstStackNothingIsInterrupted) {
-  attribution_.Interrupt(15 * kNsPerMs);
-  attribution_.Sample(18 * kNsPerMs, 20 * kNsPerMs, 2, 16 * kNsPerMs);
-  attribution_.Finish();
-  EXPECT_THAT(pieces_, ElementsAre(Piece(18 * kNsPerMs, 20 * kNsPerMs, 2)));
+  for (const auto& [start, end, leaf] : waits_) EXPECT_LT(start, end) << leaf;
+  EXPECT_EQ(std::get<1>(pieces_.back()), 30 * kNsPerMs);
 }
 
 }  // namespace

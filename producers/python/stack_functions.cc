@@ -1,6 +1,5 @@
 #include "producers/python/stack_functions.h"
 
-#include "producers/core/producer_core.h"
 #include "producers/python/python_frame.h"
 
 namespace eroica {
@@ -26,9 +25,11 @@ uint32_t StackFunctions::FunctionOf(uint32_t parent, uint32_t code) {
   return function;
 }
 
-uint32_t StackFunctions::LeafOf(const PythonStack& stack) {
+uint32_t StackFunctions::LeafOf(const PythonStack& stack, uint32_t outside) {
+  if (outside != last_outside_) last_.clear();
+  last_outside_ = outside;
   const size_t leaf = stack.innermost_at_start && stack.depth > 1 ? 1 : 0;
-  uint32_t function = EROICA_NO_PARENT;
+  uint32_t function = outside;
   bool as_before = true;
   for (size_t i = stack.depth, at = 0; i > leaf; --i, ++at) {
     const uint32_t code = stack.codes[i - 1];

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "producers/core/producer_core.h"
 #include "producers/python/stack_walker.h"
 
 namespace eroica {
@@ -18,8 +19,9 @@ class StackFunctions {
   static constexpr size_t kMostNodes = 16'384;
 
   void Name(const std::vector<NamedCode>& named);
-  // The function of the stack's leaf; EROICA_NO_PARENT where the stack is empty.
-  uint32_t LeafOf(const PythonStack& stack);
+  // The function of the stack's leaf; `outside` where the stack is empty: what all of its frames
+  // run in (a region), EROICA_NO_PARENT where there is nothing.
+  uint32_t LeafOf(const PythonStack& stack, uint32_t outside = EROICA_NO_PARENT);
   // The function of that code called by parent.
   uint32_t FunctionOf(uint32_t parent, uint32_t code);
 
@@ -32,6 +34,7 @@ class StackFunctions {
     uint32_t function = 0;
   };
   std::vector<Frame> last_;
+  uint32_t last_outside_ = EROICA_NO_PARENT;
 };
 
 }  // namespace eroica

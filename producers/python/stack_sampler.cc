@@ -13,6 +13,7 @@
 #include "producers/core/producer_core.h"
 #include "producers/core/thrown_line.h"
 #include "producers/python/thread_lane.h"
+#include "producers/python/training_boundaries.h"
 #include "schemas/thread_boundary.h"
 #include "schemas/time_unit.h"
 
@@ -50,9 +51,14 @@ StackSampler::StackSampler(const CPythonApi& python, const StackSamplerOptions& 
       collections_(python, options.own_folder, options.resume_opcode),
       reader_(python, options.own_folder),
       pace_(static_cast<int64_t>(1e9 / std::clamp(options.hz, 0.1, 1'000.0))),
-      attribution_([this](int64_t start_ns, int64_t end_ns, uint32_t leaf) {
-        eroica_interval(start_ns, end_ns, leaf, lane_);
-      }),
+      attribution_([this](int64_t start_ns, int64_t end_ns,
+                          uint32_t leaf) { eroica_interval(start_ns, end_ns, leaf, lane_); },
+                   [this](int64_t start_ns, int64_t end_ns) {
+                     eroica_interval(start_ns, end_ns, ProcessorWait(), lane_);
+                   },
+                   [this](int64_t start_ns, int64_t end_ns, uint32_t function) {
+                     eroica_interval(start_ns, end_ns, WaitWithin(function), WaitsLane());
+                   }),
       holder_(python, options.describe),
       waits_([this](int64_t start_ns, int64_t end_ns,
                     uint32_t wait) { eroica_interval(start_ns, end_ns, wait, lane_); },
@@ -142,6 +148,7 @@ void StackSampler::Loop() {
   TakeVisit();
   attribution_.Finish();
   waits_.Finish();
+  eroica_reports_processor_waits(false);
 }
 
 void StackSampler::Tick(int64_t now_ns) {
@@ -154,7 +161,9 @@ void StackSampler::Tick(int64_t now_ns) {
     WatchGil(now_ns);
     if (source_.load(std::memory_order_acquire) == Source::kMemory) ReadMemory(now_ns);
     if (IsVisitDue(now_ns)) RequestVisit(now_ns);
+    CutLongStretch(now_ns);
   } else {
+    PassBoundaries(now_ns);
     attribution_.Finish();
     waits_.Finish();
   }
@@ -163,7 +172,7 @@ void StackSampler::Tick(int64_t now_ns) {
 
 void StackSampler::FollowTrainer() {
   if (state_ == ThreadState::kEnded && trainer_.number != 0) {
-    LeaveCollectives();
+    LeaveAll();
     eroica_trainer_ended(trainer_.number);
   }
   const EroicaTrainer trainer = eroica_trainer();
@@ -174,6 +183,7 @@ void StackSampler::FollowTrainer() {
     attribution_.Finish();
     waits_.Finish();
     account_.emplace(trainer.thread);
+    eroica_reports_processor_waits(account_->Times().has_value());
     state_ = ThreadState::kUnknown;
   }
   trainer_ = trainer;
@@ -208,6 +218,8 @@ bool StackSampler::IsVisitDue(int64_t now_ns) const {
 
 void StackSampler::RequestVisit(int64_t now_ns) {
   requested_ns_ = now_ns;
+  requested_state_ = state_;
+  passed_since_request_ = false;
   request_.store(Request::kRequested, std::memory_order_release);
   if (trainer_.thread != getpid()) return;  // it comes by itself
   const int failed = python_._PyEval_AddPendingCall != nullptr
@@ -222,36 +234,71 @@ void StackSampler::TakeVisit() {
   search_path_.swap(visited_path_);
   if (visited_.depth > 0) {
     std::swap(stack_, visited_);
-    Sample(requested_ns_, taken_ns_, boundary_ns_);
+    samples_.fetch_add(1, std::memory_order_relaxed);
+    PassBoundaries(taken_ns_);
+    // Of one long call: the stack was there when it was asked for.
+    if (!passed_since_request_) Sample(requested_ns_, requested_state_);
+    Sample(taken_ns_, ThreadState::kRunning);
+    eroica_sample(taken_ns_, EROICA_STACKS, 1);
   }
   request_.store(Request::kIdle, std::memory_order_relaxed);
 }
 
 void StackSampler::ReadMemory(int64_t now_ns) {
-  const int64_t boundary_ns = training_boundary_ns.load(std::memory_order_acquire);
   const std::optional<PythonThread> thread = ThreadToRead();
   if (!thread) {
     unread_.fetch_add(1, std::memory_order_relaxed);
   } else if (reader_.Read(*thread, now_ns, search_path_, &stack_)) {
     samples_.fetch_add(1, std::memory_order_relaxed);
-    Sample(now_ns, now_ns, boundary_ns);
+    eroica_sample(now_ns, EROICA_STACKS, 1);
+    PassBoundaries(now_ns);
+    Sample(now_ns, state_);
   } else {
     unread_.fetch_add(1, std::memory_order_relaxed);
     functions_.Name(stack_.named);  // those that were read are not named again
   }
 }
 
-void StackSampler::Sample(int64_t requested_ns, int64_t taken_ns, int64_t boundary_ns) {
-  functions_.Name(stack_.named);
-  const uint32_t leaf = functions_.LeafOf(stack_);
-  if (leaf == EROICA_NO_PARENT) return;
-  eroica_sample(taken_ns, EROICA_STACKS, 1);
-  if (IsInsideCollective()) {
-    attribution_.Interrupt(boundary_ns);
-  } else {
-    attribution_.Sample(requested_ns, taken_ns, leaf, boundary_ns);
+void StackSampler::PassBoundaries(int64_t until_ns) {
+  while (const std::optional<TrainingBoundary> boundary = TakeBoundary(until_ns)) {
+    if (boundary->thread != trainer_.thread) continue;
+    attribution_.Pass(*boundary);
+    passed_since_request_ = passed_since_request_ || boundary->time_ns > requested_ns_;
   }
+  if (attribution_.in_collective() && !IsInsideCollective()) attribution_.LeaveCollective(until_ns);
+}
+
+void StackSampler::Sample(int64_t time_ns, ThreadState state) {
+  functions_.Name(stack_.named);
+  const uint32_t leaf = functions_.LeafOf(stack_, attribution_.inside());
+  if (leaf == EROICA_NO_PARENT) return;
+  attribution_.Sample({.time_ns = time_ns, .leaf = leaf, .state = state});
   eroica_training_function(leaf);
+}
+
+// While the main thread is asked for a visit, what it runs is not known yet.
+void StackSampler::CutLongStretch(int64_t now_ns) {
+  const bool awaits_stack = source_.load(std::memory_order_relaxed) != Source::kMemory &&
+                            trainer_.thread == getpid() &&
+                            request_.load(std::memory_order_relaxed) != Request::kIdle;
+  if (awaits_stack) return;
+  PassBoundaries(now_ns);
+  if (account_ && attribution_.IsLong(now_ns)) attribution_.Cut(now_ns, account_->Times());
+}
+
+uint32_t StackSampler::ProcessorWait() {
+  if (processor_wait_ == EROICA_NO_PARENT)
+    processor_wait_ = eroica_function("(runnable, waiting for a processor)", EROICA_PYTHON,
+                                      EROICA_WAIT_OTHER, EROICA_NO_PARENT);
+  return processor_wait_;
+}
+
+uint32_t StackSampler::WaitWithin(uint32_t function) {
+  const auto [known, is_new] = waits_within_.try_emplace(function, 0);
+  if (is_new)
+    known->second =
+        eroica_function("(waits for a processor)", EROICA_PYTHON, EROICA_WAIT_NONE, function);
+  return known->second;
 }
 
 bool StackSampler::CanTakeGil() const {
@@ -282,7 +329,7 @@ void StackSampler::OnTrainingCall() {
   const uint32_t number = eroica_trainer().number;
   const std::optional<PythonThread> here = PythonThread::Here(python_);
   if (here && (number != told_number_ || *here != told_thread_)) {
-    if (number != told_number_) LeaveCollectives();  // those of a thread that trained before
+    if (number != told_number_) LeaveAll();  // those of a thread that trained before
     told_number_ = number;
     told_thread_ = *here;
     training_thread_.Write(number, *here);
@@ -310,8 +357,6 @@ void StackSampler::Visit() {
   if (source_.load(std::memory_order_relaxed) == Source::kVisits && IsMainThread()) {
     walker_.Walk(&visited_);
     taken_ns_ = start_ns;
-    boundary_ns_ = training_boundary_ns.load(std::memory_order_relaxed);
-    samples_.fetch_add(1, std::memory_order_relaxed);
   }
   visits_.fetch_add(1, std::memory_order_relaxed);
   visit_ns_.fetch_add(static_cast<uint64_t>(eroica_now_ns() - start_ns), std::memory_order_relaxed);

@@ -34,6 +34,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "producers/core/producer_core.h"
@@ -49,6 +50,7 @@
 #include "producers/python/stack_functions.h"
 #include "producers/python/stack_walker.h"
 #include "producers/python/thread_account.h"
+#include "producers/python/training_boundaries.h"
 
 namespace eroica {
 
@@ -100,7 +102,13 @@ class StackSampler {
   void ReadMemory(int64_t now_ns);
   bool IsVisitDue(int64_t now_ns) const;
   void RequestVisit(int64_t now_ns);
-  void Sample(int64_t requested_ns, int64_t taken_ns, int64_t boundary_ns);
+  // A stack that was seen at time_ns, when the thread was in that state.
+  void Sample(int64_t time_ns, ThreadState state);
+  // What the training thread has passed until then.
+  void PassBoundaries(int64_t until_ns);
+  void CutLongStretch(int64_t now_ns);
+  uint32_t ProcessorWait();
+  uint32_t WaitWithin(uint32_t function);
   void WatchGil(int64_t now_ns);
   void Visit();            // on the training thread, with the GIL
   void WriteMainThread();  // on any thread, with the GIL
@@ -123,7 +131,6 @@ class StackSampler {
   // The training thread's while requested, the sampler's while filled.
   PythonStack visited_;
   int64_t taken_ns_ = 0;
-  int64_t boundary_ns_ = 0;  // the latest that the training thread had passed
   std::vector<std::string> visited_path_;
   std::atomic<Request> request_ = Request::kIdle;
 
@@ -140,8 +147,12 @@ class StackSampler {
   PythonStack stack_;
   std::vector<std::string> search_path_;  // sys.path
   int64_t requested_ns_ = 0;
+  ThreadState requested_state_ = ThreadState::kUnknown;
+  bool passed_since_request_ = false;  // the thread has passed a boundary
   int64_t last_tick_ns_ = 0;
   uint8_t lane_ = 0;
+  uint32_t processor_wait_ = EROICA_NO_PARENT;
+  std::unordered_map<uint32_t, uint32_t> waits_within_;  // by function; bounded by the core's table
 
   pthread_t thread_{};
   pthread_mutex_t mutex_;

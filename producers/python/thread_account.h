@@ -18,7 +18,9 @@ class ThreadAccount {
 
   int thread() const { return thread_; }
   ThreadState State() const;
-  // What it has run and waited for a processor; nothing where the kernel does not count.
+  // Nothing where the kernel does not count.
+  std::optional<RunTimes> Times() const { return times_.Read(); }
+  // What it has run and waited for a processor; likewise.
   std::optional<int64_t> ActiveNs() const;
   // What it has used of processors; 0 where it cannot be read.
   int64_t CpuNs() const;

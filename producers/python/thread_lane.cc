@@ -15,36 +15,10 @@ uint8_t FullTraceLane() {
   return lane;
 }
 
-std::atomic<int64_t> training_boundary_ns = INT64_MIN;
-
-void PassBoundary(int64_t now_ns) {
-  if (eroica_trains()) training_boundary_ns.store(now_ns, std::memory_order_relaxed);
+uint8_t WaitsLane() {
+  static const uint8_t lane = eroica_lane("training thread, waits", EROICA_HOST_THREAD);
+  return lane;
 }
-
-namespace {
-
-constexpr uint64_t kNone = UINT64_MAX;
-constexpr uint64_t kSpan = UINT64_MAX - 1;  // no ticket of the core
-std::atomic<uint64_t> inside_ticket = kNone;
-
-}  // namespace
-
-bool IsInsideCollective() { return inside_ticket.load(std::memory_order_relaxed) != kNone; }
-
-void EnterCollective(uint64_t ticket) {
-  if (eroica_trains()) inside_ticket.store(ticket, std::memory_order_relaxed);
-}
-
-void LeaveCollective(uint64_t ticket) {
-  if (inside_ticket.load(std::memory_order_relaxed) == ticket)
-    inside_ticket.store(kNone, std::memory_order_relaxed);
-}
-
-void EnterSpan() { EnterCollective(kSpan); }
-
-void LeaveSpan() { LeaveCollective(kSpan); }
-
-void LeaveCollectives() { inside_ticket.store(kNone, std::memory_order_relaxed); }
 
 uint8_t LaneOfThisThread() {
   constexpr int kUnknown = -1;

@@ -284,6 +284,14 @@ bool eroica_trains(void) { return eroica_enabled() && TheTrainer().Is(SignsOfThr
 
 void eroica_trainer_ended(uint32_t number) { TheTrainer().Ended(number); }
 
+void eroica_reports_processor_waits(bool reports) {
+  With([&](State& state) { state.recorded.processor_waits_reported = reports; });
+}
+
+bool eroica_processor_waits_are_reported(void) {
+  return With([](State& state) { return state.recorded.processor_waits_reported; });
+}
+
 int64_t eroica_step(int64_t time_ns) {
   TakeSign(EROICA_STEP_BEGIN, time_ns);
   return With([&](State& state) {

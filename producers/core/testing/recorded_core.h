@@ -89,6 +89,7 @@ struct Recorded {
   uint64_t misuse = 0;  // tickets that are not known, or that ended twice; numbers of no table
   int64_t steps = 0;
   uint32_t training_function = EROICA_NO_PARENT;
+  bool processor_waits_reported = false;
 };
 
 // What was taken since Reset, as a copy.

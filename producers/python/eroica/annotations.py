@@ -102,6 +102,10 @@ class region:
                 self._open = monotonic_ns()
             else:
                 self._more = opened_again(self._more, monotonic_ns())
+            try:
+                life.native.enter(function_of(self.name), False)
+            except Exception:
+                life.say_exception("a region's begin is not taken")
         return self
 
     def __exit__(self, *_):

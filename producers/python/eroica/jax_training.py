@@ -26,6 +26,10 @@ def patch_distributed(module):
     patches.replace(module.State, "initialize", initialize)
 
 
+def _wait():
+    return annotations.function_of(_WAIT, constants.WAIT_PEER)
+
+
 def patch_array(module):
     """module: jax._src.array."""
     kind = module.ArrayImpl
@@ -34,12 +38,12 @@ def patch_array(module):
         if not life.on:
             return None
         start = monotonic_ns()
-        life.native.span_begins()
+        life.native.enter(_wait(), True)
         return start
 
     def ended(start, _result, _error):
         if life.on:
-            life.native.span_ended(start, annotations.function_of(_WAIT, constants.WAIT_PEER))
+            life.native.interval(start, _wait())
 
     patches.replace(kind, "block_until_ready", watch(kind.block_until_ready, begins, ended))
 

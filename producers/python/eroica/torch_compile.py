@@ -12,6 +12,10 @@ COMPILING = "(compiling, torch.compile)"
 _open = threading.local()  # .start: of the compilation that this thread is in
 
 
+def _function():
+    return annotations.function_of(COMPILING, constants.WAIT_NONE)
+
+
 def patch_callback(module):
     """module: torch._dynamo.callback. Its handler calls back on the thread that compiles, and holds
     a lock meanwhile: nothing here waits or raises."""
@@ -22,7 +26,7 @@ def patch_callback(module):
         try:
             if life.on:
                 _open.start = monotonic_ns()
-                life.native.span_begins()
+                life.native.enter(_function(), True)
         except Exception:
             life.say_exception("a compilation is not taken")
 
@@ -30,8 +34,7 @@ def patch_callback(module):
         try:
             start, _open.start = getattr(_open, "start", None), None
             if start is not None and life.on:
-                number = annotations.function_of(COMPILING, constants.WAIT_NONE)
-                life.native.span_ended(start, number)
+                life.native.interval(start, _function())
         except Exception:
             life.say_exception("a compilation is not taken")
 

@@ -26,24 +26,20 @@ def patch_dataloader(module):
             return None
         _loading.data = True
         stages.data_begins()
-        start, loader = monotonic_ns(), args[0]
+        loader = args[0]
         if isinstance(loader, workers):
-            life.native.span_begins()
+            name, waits = data_wait.name_of(loader), constants.WAIT_OTHER
         else:  # what the dataset runs has a name of its own
-            life.native.boundary()
-        return start, loader
+            name, waits = f"enumerate(DataLoader)#{type(loader).__name__}.__next__", constants.WAIT_NONE
+        function = annotations.function_of(name, waits)
+        life.native.enter(function, waits != constants.WAIT_NONE)
+        return monotonic_ns(), function
 
     def ended(token, _result, _error):
-        start, loader = token
+        start, function = token
         _loading.data = False
-        if not life.on:
-            return
-        if isinstance(loader, workers):
-            waits = annotations.function_of(data_wait.name_of(loader), constants.WAIT_OTHER)
-            life.native.span_ended(start, waits)
-        else:
-            name = f"enumerate(DataLoader)#{type(loader).__name__}.__next__"
-            life.native.interval(start, annotations.function_of(name, constants.WAIT_NONE))
+        if life.on:
+            life.native.interval(start, function)
 
     patches.replace(base, "__next__", watch(base.__next__, begins, ended))
 

@@ -65,6 +65,10 @@ def _chosen(found):
     return {version: found[version] for version in versions}
 
 
+RUNNABLE = "(runnable, waiting for a processor)"
+WAITS_WITHIN = "(waits for a processor)"
+
+
 class Run:
     """What became of a script: its exit status, output, and what reached the C ABI (None where
     nothing was loaded)."""
@@ -74,16 +78,21 @@ class Run:
         self.out = done.stdout
         self.err = done.stderr
         self.events = events
-        self.collections = []  # stacks of Python's collections of garbage, which come by themselves
+        # What comes by itself: stacks of Python's collections of garbage, and on a busy machine waits
+        # for a processor.
+        self.collections = []
+        self.processor_waits = []
         if events is not None:
-            self._set_collections_aside()
+            self._set_aside()
 
-    def _set_collections_aside(self):
+    def _set_aside(self):
         others = []
         for row in self.events["intervals"]:
             stack = self.stack(row["function"])
             if stack[-1] == "<gc collection>":
                 self.collections.append(stack)
+            elif stack[-1] in (RUNNABLE, WAITS_WITHIN):
+                self.processor_waits.append(row)
             else:
                 others.append(row)
         self.events["intervals"] = others
