@@ -130,12 +130,16 @@ class Maker {
   // whichever kind it was of, and is forgotten.
   void CountBelowTheRing() {
     for (const auto& [place, lowest] : lowest_) {
-      counts_[{place, CollectiveOperation::kUnknown}] = {
-          .communicator = place, .launched = lowest, .completed = 0};
+      OperationCount& all = counts_[{place, CollectiveOperation::kUnknown}];
+      all.communicator = place;
+      all.launched =
+          std::max(all.launched, lowest);  // it may hold operations of a kind unknown here
+      all.completed = 0;
     }
   }
 
-  // What launched what is in flight first, else what launched last.
+  // The call stack that launched the earliest operation in flight; where none is in flight, that of
+  // the last entry.
   void AddSite() {
     const Entry* shown = nullptr;
     int64_t earliest_ns = 0;

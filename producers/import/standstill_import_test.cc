@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
+#include <vector>
 
 #include "producers/import/batch_collector.h"
 #include "producers/import/made_dumps.h"
@@ -27,6 +29,28 @@ std::string DumpJson(const std::string& entries) {
   return fmt::format(R"({{"pg_config": {{"0": {{"name": "0", "desc": "of 0", "ranks": "[0, 1, 2]"}},
                                         "7": {{"name": "7", "desc": "of 7", "ranks": "[2, 0]"}}}}, "entries": [{}]}})",
                      entries);
+}
+
+// A newer PyTorch may launch operations of a kind that is not known here: they have numbers, too.
+TEST(StandstillImport, OperationsOfAnUnknownKindCountAsLaunched) {
+  const TestFolder folder;
+  for (const int rank : {0, 1}) {
+    MadeDump({{.ranks = "[0, 1]"}})
+        .Ended(4)
+        .Add({.name = "nccl:something_newer", .sequence = 5})
+        .Add({.name = "nccl:something_newer", .sequence = 6})
+        .Open(7)
+        .Write(folder.path() / fmt::format("fr_rank{}.json", rank));
+  }
+  BatchCollector sink;
+  const std::filesystem::path& path = folder.path();
+  ASSERT_TRUE(ImportTraces({&path, 1}, {.job = JobId("j")}, sink, nullptr).ok());
+  ASSERT_FALSE(sink.batches.empty());
+  const std::vector<OperationCount>& rows = sink.batches[0].progress.at(0).operations;
+  const auto unknown =
+      std::ranges::find(rows, CollectiveOperation::kUnknown, &OperationCount::operation);
+  ASSERT_NE(unknown, rows.end());
+  EXPECT_EQ(unknown->launched, 7u);
 }
 
 TEST(StandstillImport, WhatHasNotEndedIsInFlight) {
