@@ -39,6 +39,10 @@ std::string LastKernel(int dur) {
       R"({{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum", "pid": 0, "tid": 7, "ts": 345000, "dur": {}}})",
       dur);
 }
+// A thread launches an all-reduce.
+const std::string kLaunch =
+    R"({"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "pid": 1, "tid": 1, "ts": 340000, "dur": 15,
+        "args": {"Collective name": "allreduce", "In msg nelems": 8, "dtype": "Float"}})";
 std::string Frame(const char* name, int dur) {
   return fmt::format(
       R"({{"ph": "X", "cat": "python_function", "name": "{}", "pid": 1, "tid": 1, "ts": 300000, "dur": {}, "args": {{"Python id": 1}}}})",
@@ -86,13 +90,10 @@ TEST_F(StandingEnd, WhoNeverCameToTheLastCollectiveIsKnown) {
 
 // CUPTI records a kernel when it ends: what is seen of one that does not is its launch.
 TEST_F(StandingEnd, ALaunchedKernelThatNeverRanIsInFlight) {
-  const std::string launch =
-      R"({"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "pid": 1, "tid": 1, "ts": 340000, "dur": 15,
-          "args": {"Collective name": "allreduce", "In msg nelems": 8, "dtype": "Float"}})";
   const std::string waits =
       R"({"ph": "X", "cat": "cuda_runtime", "name": "cudaStreamSynchronize", "pid": 1, "tid": 1, "ts": 341000, "dur": 5000000})";
   const ImportReport report =
-      Import({{launch, waits}, {launch, waits}, {Frame("a.py(3): stuck", 5'041'000)}});
+      Import({{kLaunch, waits}, {kLaunch, waits}, {Frame("a.py(3): stuck", 5'041'000)}});
   EXPECT_TRUE(report.ends_standing);
   ASSERT_THAT(Reports(1), SizeIs(1));
   ASSERT_THAT(Reports(1)[0].in_flight, SizeIs(1));
@@ -101,13 +102,10 @@ TEST_F(StandingEnd, ALaunchedKernelThatNeverRanIsInFlight) {
 
 // Nothing shows how long it has been in flight.
 TEST_F(StandingEnd, TracesThatEndAtALaunchLeaveItOpen) {
-  const std::string launch =
-      R"({"ph": "X", "cat": "cpu_op", "name": "record_param_comms", "pid": 1, "tid": 1, "ts": 340000, "dur": 15,
-          "args": {"Collective name": "allreduce", "In msg nelems": 8, "dtype": "Float"}})";
-  const ImportReport report = Import({{launch}, {launch}, {Frame("a.py(3): f", 40'000)}});
+  const ImportReport report = Import({{kLaunch}, {kLaunch}, {Frame("a.py(3): f", 40'000)}});
   EXPECT_FALSE(report.ends_standing);
   EXPECT_TRUE(report.ends_apart);
-  EXPECT_FALSE(Import({{launch}, {launch}, {launch}}).ends_apart);
+  EXPECT_FALSE(Import({{kLaunch}, {kLaunch}, {kLaunch}}).ends_apart);
 }
 
 // The last that was recorded is not what it stands in.
