@@ -54,6 +54,12 @@ void AddBatch(MadeDump& dump, int own, const std::vector<int>& peers, int sequen
             .out = 0});
 }
 
+// Ten operations over gloo like the first entry, and number 11 like the second one.
+MadeDump ElevenOverGloo(const MadeEntry& ended, MadeEntry last) {
+  last.sequence = 11;
+  return MadeDump(kNameless).Ended(10, ended).Add(last);
+}
+
 std::vector<int> NeighborsOf(int rank, int ranks) {
   std::vector<int> peers;
   if (rank > 0) peers.push_back(rank - 1);
@@ -64,6 +70,12 @@ std::vector<int> NeighborsOf(int rank, int ranks) {
 void ExpectCannotTell(const SaidOfDumps& said) {
   EXPECT_THAT(said.findings, IsEmpty()) << said.title();
   EXPECT_EQ(said.exit_code, kExitCannotTell);
+}
+
+// The ranks never launched what the others wait in.
+void ExpectAbsent(const SaidOfDumps& said, const std::vector<int>& ranks) {
+  EXPECT_EQ(said.subkind(), "never_launched") << said.title();
+  EXPECT_EQ(said.culprits, ranks);
 }
 
 TEST(ProgramOverDumps, ABatchEndsWithTheEntryBehindIt) {
@@ -90,8 +102,7 @@ TEST(ProgramOverDumps, OfABatchThatNobodyClosedTheAbsentRankIsNamed) {
     dumps.Write(rank, dump);
   }
   const SaidOfDumps said = dumps.Diagnosed();
-  EXPECT_EQ(said.subkind(), "never_launched") << said.title();
-  EXPECT_THAT(said.culprits, ElementsAre(2));
+  ExpectAbsent(said, {2});
   EXPECT_THAT(said.findings, SizeIs(1));
 }
 
@@ -112,8 +123,7 @@ TEST(ProgramOverDumps, CoalescedCollectivesEndTogether) {
     dumps.Write(rank, dump);
   }
   const SaidOfDumps said = dumps.Diagnosed();
-  EXPECT_EQ(said.subkind(), "never_launched") << said.title();
-  EXPECT_THAT(said.culprits, ElementsAre(2));
+  ExpectAbsent(said, {2});
   EXPECT_THAT(said.title(), HasSubstr("reduce_scatter number 4"));
 }
 
@@ -128,8 +138,7 @@ TEST(ProgramOverDumps, CoalescedCollectivesThatOneRankNeverLaunched) {
     dumps.Write(rank, dump);
   }
   const SaidOfDumps said = dumps.Diagnosed();
-  EXPECT_EQ(said.subkind(), "never_launched") << said.title();
-  EXPECT_THAT(said.culprits, ElementsAre(1));
+  ExpectAbsent(said, {1});
 }
 
 TEST(ProgramOverDumps, GlooRetiresWhatItGaveUp) {
@@ -140,8 +149,7 @@ TEST(ProgramOverDumps, GlooRetiresWhatItGaveUp) {
   }
   const SaidOfDumps said = dumps.Diagnosed();
   EXPECT_EQ(said.exit_code, kExitFindings);
-  EXPECT_EQ(said.subkind(), "never_launched") << said.title();
-  EXPECT_THAT(said.culprits, ElementsAre(3));
+  ExpectAbsent(said, {3});
   EXPECT_THAT(said.title(), HasSubstr("all_reduce number 11"));
 }
 
@@ -160,12 +168,9 @@ TEST(ProgramOverDumps, WhatNcclRetiresWithoutAnEndHasTimedOut) {
 TEST(ProgramOverDumps, WhoCameAfterTheTimeLimitIsSaid) {
   const Dumps dumps;
   for (int rank = 0; rank < 4; ++rank) {
-    MadeDump dump(kNameless);
-    dump.Ended(10, kGloo);
     MadeEntry last = kGloo;
-    last.sequence = 11;
     last.at_ms = rank == 3 ? 700'000 : 12;  // their limit is 600 s
-    dumps.Write(rank, dump.Add(last));
+    dumps.Write(rank, ElevenOverGloo(kGloo, last));
   }
   const SaidOfDumps said = dumps.Diagnosed();
   EXPECT_EQ(said.exit_code, kExitCannotTell);
@@ -205,16 +210,11 @@ TEST(ProgramOverDumps, OfEmptyFilesItCannotTell) {
   EXPECT_THAT(said.text, HasSubstr("the file is empty"));
 }
 
-// Newer recorders say of gloo what completed: what is retired without it was given up.
+// Newer recorders mark gloo's operations that completed: a retired one without it was given up.
 TEST(ProgramOverDumps, WhereGlooTellsEndsWhatIsRetiredWithoutOneWasGivenUp) {
   const Dumps dumps;
-  for (int rank = 0; rank < 4; ++rank) {
-    MadeDump dump(kNameless);
-    dump.Ended(10, {.name = "gloo:all_reduce"});
-    MadeEntry last = kGloo;
-    last.sequence = 11;
-    dumps.Write(rank, dump.Add(last));
-  }
+  for (int rank = 0; rank < 4; ++rank)
+    dumps.Write(rank, ElevenOverGloo({.name = "gloo:all_reduce"}, kGloo));
   EXPECT_EQ(dumps.Diagnosed().subkind(), "communication");
 }
 
@@ -241,7 +241,8 @@ TEST(ProgramOverDumps, ScheduledIsNotStarted) {
   }
 }
 
-// Gloo has no device: what is in flight there on all runs, whatever NCCL's recorder leaves open.
+// Over gloo no device takes part: what is in flight on all ranks runs, whether or not the starts of
+// NCCL's operations are known.
 TEST(ProgramOverDumps, BesideNcclWithoutStartsGlooStandsInTheTransfer) {
   const Dumps dumps;
   for (int rank = 0; rank < 4; ++rank) {
@@ -391,8 +392,7 @@ TEST(ProgramOverDumps, ADumpOfAnotherAttemptIsNotUsed) {
     dumps.Write(rank, dump);
   }
   const SaidOfDumps said = dumps.Diagnosed();
-  EXPECT_EQ(said.subkind(), "never_launched") << said.title();
-  EXPECT_THAT(said.culprits, ElementsAre(3));
+  ExpectAbsent(said, {3});
   EXPECT_THAT(said.findings, SizeIs(1));
   EXPECT_THAT(
       said.text,
@@ -429,7 +429,7 @@ TEST(ProgramOverDumps, NamesAreTheUsersAndTheRankStandsBehind) {
   }
 }
 
-// Snapshots that were taken at different moments over NCCL, where an end is one.
+// Dumps over NCCL that were written at different moments: "completed" means ended there.
 TEST(ProgramOverDumps, WhatIsCompletedOnOthersIsNoHang) {
   const Dumps dumps;
   for (int rank = 0; rank < 4; ++rank) dumps.Write(rank, MadeDump().Ended(rank == 3 ? 20 : 24));
@@ -442,18 +442,16 @@ TEST(ProgramOverDumps, WhatIsCompletedOnOthersIsNoHang) {
 TEST(ProgramOverDumps, WhatOneMemberHasTheResultOfIsNoHang) {
   const Dumps dumps;
   for (int rank = 0; rank < 4; ++rank) {
-    MadeDump dump(kNameless);
-    dump.Ended(10, kGloo);
     MadeEntry last = kGloo;
-    last.sequence = 11;
     last.retired = rank != 2;
-    dumps.Write(rank, dump.Add(last));
+    dumps.Write(rank, ElevenOverGloo(kGloo, last));
   }
   const SaidOfDumps said = dumps.Diagnosed();
   ExpectCannotTell(said);
 }
 
-// A broadcast ends at its root without the others, and gloo's recorder does not say which is it.
+// A broadcast ends at its root without the others, and gloo's recorder does not say which rank that
+// is.
 TEST(ProgramOverDumps, ABroadcastThatOneMemberNeverEntered) {
   const MadeEntry broadcast{.name = "gloo:broadcast", .state = "scheduled"};
   const Dumps dumps;
