@@ -43,7 +43,7 @@ TEST_F(TrainingBoundariesTest, KnowTheRegionAndWhetherItWaits) {
   EXPECT_EQ(TakeBoundary(99)->inside, 7u);
   const auto waits = TakeBoundary(99);
   EXPECT_EQ(waits->inside, 8u);
-  EXPECT_TRUE(waits->in_wait);
+  EXPECT_TRUE(waits->in_covered);
   const auto back = TakeBoundary(99);
   EXPECT_EQ(back->inside, 7u);
   EXPECT_FALSE(back->is_covered());
