@@ -235,6 +235,12 @@ absl::StatusOr<KnownJobs> JobsOfChangelog(Log& log, const std::string& topic_pre
 }
 
 NoFindings ExplainNoFindings(const KnownJobs& known, const NoFindingsQuestion& question) {
+  if (!known.node_has_run && question.resolved > 0) {
+    return {.text = fmt::format("Cannot tell: {}, and the state of the node that found them is not "
+                                "here. Run `{}`.",
+                                ResolvedText(question.resolved), Printable(question.node_command)),
+            .reasons = {}};
+  }
   if (!known.node_has_run) {
     return {.text = fmt::format("No findings: no node has run over {} yet. Run `{}`.",
                                 Printable(question.source), Printable(question.node_command)),

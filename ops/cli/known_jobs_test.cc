@@ -40,6 +40,11 @@ TEST(ExplainNoFindings, NoNodeHasRun) {
   EXPECT_EQ(none.text,
             "No findings: no node has run over localhost:9092 yet. Run `eroica node --bootstrap "
             "localhost:9092`.");
+  const NoFindings resolved = Explain(KnownJobs(), "night", 1);
+  EXPECT_EQ(resolved.exit_code(), kExitCannotTell);
+  EXPECT_EQ(resolved.text,
+            "Cannot tell: 1 finding is resolved, and the state of the node that found them is not "
+            "here. Run `eroica node --bootstrap localhost:9092`.");
 }
 
 TEST(ExplainNoFindings, NoSuchJobNamesTheOneThatIsNear) {
