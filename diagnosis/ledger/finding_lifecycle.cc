@@ -73,6 +73,14 @@ bool NamesAnotherOnFewerSteps(const Finding& finding, const Finding& open) {
   return finding.culprits == open.culprits && slow->culprit < known->culprit;
 }
 
+// Whether it names nothing, of ranks whose function is known: a window in which no single function
+// explains enough is no evidence that another one does.
+bool NamesNothingOfNamed(const Finding& finding, const Finding& open) {
+  return finding.kind == FindingKind::kSlowRank && open.kind == finding.kind &&
+         finding.subkind == kWholeRank && open.subkind == kNamedFunction &&
+         finding.function_class == open.function_class && finding.culprits == open.culprits;
+}
+
 // Goes on from what it had lasted before.
 void ProlongLasted(const Finding& before, Finding* finding) {
   Measure* lasted = FindLasted(*finding);
@@ -215,10 +223,13 @@ void FindingLifecycle::Place(Finding* finding) {
   if (known != open_.end()) {
     const Finding& before = known->second;
     const bool otherwise = finding->kind != before.kind || IsNarrower(*finding, before) ||
-                           NamesAnotherOnFewerSteps(*finding, before);
+                           NamesAnotherOnFewerSteps(*finding, before) ||
+                           NamesNothingOfNamed(*finding, before);
+    const int64_t otherwise_until =
+        NamesNothingOfNamed(*finding, before) ? kWindowsUntilUnnamed : kWindowsUntilResolved;
     if (finding->subkind == kLateArrival && before.subkind != kLateArrival) {
       *finding = AsBefore(before, *finding);
-    } else if (otherwise && ++shown_otherwise_[finding->id] < kWindowsUntilResolved) {
+    } else if (otherwise && ++shown_otherwise_[finding->id] < otherwise_until) {
       *finding = AsBefore(before, *finding);
     } else {
       shown_otherwise_.erase(finding->id);

@@ -22,6 +22,7 @@ namespace {
 // Critical time of one frame, with all that it calls.
 struct Inclusive {
   double ns = 0;
+  double waited_ns = 0;       // for a processor, beside that; where that is much of the window
   double weighted_depth = 0;  // of the frame, weighted by time
   double heaviest_ns = 0;
   uint32_t active_steps = 0;  // at least: the most of any stack that holds it
@@ -52,9 +53,17 @@ bool DescribesBetter(const FunctionPattern& pattern, double ns, const Inclusive&
   return ns > so_far.heaviest_ns;
 }
 
+void AddWaits(const PatternBatch& batch, const FunctionPattern& pattern, InclusiveTimes* times) {
+  std::vector<std::string_view> frames = FramesOf(pattern);
+  frames.pop_back();
+  for (const std::string_view frame : std::set(frames.begin(), frames.end()))
+    (*times)[KeyOf(frame)].waited_ns += PerStep(batch, pattern.total_ns);
+}
+
 InclusiveTimes InclusiveTimesOf(const PatternBatch& batch) {
   InclusiveTimes times;
   for (const FunctionPattern& pattern : batch.patterns) {
+    if (pattern.name == kWaitsWithin) AddWaits(batch, pattern, &times);
     if (IsSymptom(pattern) || pattern.critical_ns <= 0) continue;
     const double ns = PerStep(batch, pattern.critical_ns);
     const std::vector<std::string_view> frames = FramesOf(pattern);
@@ -72,6 +81,7 @@ InclusiveTimes InclusiveTimesOf(const PatternBatch& batch) {
       }
     }
   }
+  std::erase_if(times, [](const auto& entry) { return entry.second.heaviest == nullptr; });
   return times;
 }
 
@@ -322,15 +332,31 @@ std::optional<CauseFunction> FindCauseFunction(const CrossRankView& view, RankIn
   Candidates candidates;
   for (const auto& [frame, inclusive] : own) {
     const double beside_ns = frame == kWaitForGil ? ProcessorWaitOfHolder(batch, own, peers) : 0;
-    if (inclusive.ns + beside_ns < options.min_coverage * excess_ns) continue;
+    const double least = std::min(options.min_coverage, options.min_coverage_alone);
+    const double most_ns = inclusive.ns + inclusive.waited_ns + beside_ns;
+    if (most_ns < least * excess_ns) continue;
     CauseFunction cause = Describe(frame, inclusive, peers.MedianNs(frame, inclusive), excess_ns);
+    const bool is_alone = cause.peers_ns <= 0 && !IsStarvation(frame);
+    // Of what peers run, too, the longer waits are the processors', whatever runs.
+    const double also_ns = beside_ns + (is_alone ? inclusive.waited_ns : 0);
+    cause.own_ns += is_alone ? inclusive.waited_ns : 0;
     cause.processor_wait_ns = beside_ns;
-    if (excess_ns > 0) cause.coverage += beside_ns / excess_ns;
-    if (cause.coverage >= options.min_coverage)
+    if (excess_ns > 0) cause.coverage += also_ns / excess_ns;
+    if (cause.coverage >= (is_alone ? options.min_coverage_alone : options.min_coverage))
       candidates.emplace(NameOfFrame(frame, inclusive), std::pair(&inclusive, cause));
   }
   const CauseFunction* cause = NameOf(view, rank, candidates, options);
   return cause == nullptr ? std::nullopt : std::optional(*cause);
+}
+
+std::optional<CauseFunction> FindLargestPart(const CrossRankView& view, RankIndex rank,
+                                             double excess_ns, double least_coverage,
+                                             const CauseOptions& options) {
+  CauseOptions part = options;
+  part.min_coverage = part.min_coverage_alone = least_coverage;
+  std::optional<CauseFunction> cause = FindCauseFunction(view, rank, excess_ns, part);
+  if (cause && cause->specificity < 0.5) cause.reset();  // the whole program runs longer
+  return cause;
 }
 
 std::optional<CauseFunction> FindOccasionalFunction(const CrossRankView& view, RankIndex rank,

@@ -15,6 +15,8 @@ struct CauseOptions {
   // Of the excess that is to be explained: what the named frame must hold at least. Half: it is
   // then more than everything else together.
   double min_coverage = 0.5;
+  // Of a frame that its peers do not run at all: what else could explain it is not known of them.
+  double min_coverage_alone = 0.4;
   // A frame that covers nearly as much as the best one, but lies deeper in the stack, is the better
   // name.
   double coverage_slack = 0.1;
@@ -51,6 +53,12 @@ struct CauseFunction {
 // more spend their time in one and call it from different places.
 std::optional<CauseFunction> FindCauseFunction(const CrossRankView& view, RankIndex rank,
                                                double excess_ns, const CauseOptions& options);
+
+// What holds most of the excess where no single frame explains enough of it, and at least
+// `least_coverage`: said beside "every python function".
+std::optional<CauseFunction> FindLargestPart(const CrossRankView& view, RankIndex rank,
+                                             double excess_ns, double least_coverage,
+                                             const CauseOptions& options);
 
 // What runs in at most `most_steps` of the window's steps, and there for what makes them slow:
 // `excess_ns` is mean over all steps. Ranks that take turns run it about equally often, so peers

@@ -37,6 +37,54 @@ TEST(FindCauseFunction, WhatOnlyTheRankRunsIsNamedBeforeItsWholeProgram) {
   EXPECT_EQ(CauseOf(both, 1, 50)->name, "main");
 }
 
+// What peers run as well must explain most of it.
+TEST(FindCauseFunction, WhatPeersDoNotRunAtAllIsNamedWhereItExplainsTwoFifths) {
+  const auto cause_of = [](double own_ms, double peers_ms) {
+    TrainingView job(4);
+    job.RunOnAll("forward", 60, "main").RunOnAll("slow", peers_ms, "main");
+    job.Run(2, "slow", own_ms, "main");
+    for (int part = 0; part < 10; ++part)
+      job.Run(2, "part_" + std::to_string(part), (100 - own_ms) / 10,
+              "other_" + std::to_string(part));
+    return CauseOf(job, 2, 100);
+  };
+  ASSERT_TRUE(cause_of(45, 0));
+  EXPECT_EQ(cause_of(45, 0)->name, "slow");
+  EXPECT_FALSE(cause_of(35, 0));
+  EXPECT_FALSE(cause_of(45, 5));
+}
+
+// On a busy host a function that computes is mostly not let run: that time passed in it, too.
+TEST(FindCauseFunction, WhatWaitsForAProcessorInAFunctionIsItsTime) {
+  TrainingView job(4);
+  job.RunOnAll("(runnable, waiting for a processor)", 30).RunOnAll("forward", 40, "main");
+  job.Run(2, "compute", 12, "main").Run(2, "(runnable, waiting for a processor)", 18);
+  job.Run(2, "(waits for a processor)", 18, "main > compute");
+  for (FunctionPattern& pattern : job.batches()[2].patterns) {
+    if (pattern.name != "(waits for a processor)") continue;
+    pattern.total_ns = pattern.critical_ns;
+    pattern.critical_ns = 0;
+  }
+  const auto cause = CauseOf(job, 2, 30);
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->name, "compute");
+  EXPECT_NEAR(cause->own_ns, 30 * kMs, kMs);
+  EXPECT_NEAR(cause->coverage, 1, 0.05);
+}
+
+TEST(FindCauseFunction, TheLargestPartIsToldWhereNothingExplainsEnough) {
+  TrainingView job(4);
+  job.RunOnAll("forward", 60).Run(2, "slow", 30);
+  for (int part = 0; part < 10; ++part) job.Run(2, "part_" + std::to_string(part), 7);
+  job.Finish();
+  const CrossRankView view(job.batches(), job.summaries());
+  EXPECT_FALSE(FindCauseFunction(view, 2, 100 * kMs, CauseOptions{}));
+  const auto part = FindLargestPart(view, 2, 100 * kMs, 0.2, CauseOptions{});
+  ASSERT_TRUE(part);
+  EXPECT_EQ(part->name, "slow");
+  EXPECT_FALSE(FindLargestPart(view, 2, 100 * kMs, 0.35, CauseOptions{}));
+}
+
 TEST(FindCauseFunction, WhatRanksRunBelowAnyFrameIsNamedItself) {
   TrainingView job(8);
   job.RunOnAll("forward", 60, "main");

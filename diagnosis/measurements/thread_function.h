@@ -20,10 +20,14 @@ inline bool IsStarvation(std::string_view function) {
   return function.starts_with(kWaitForProcessor) || function.starts_with(kWaitForGil);
 }
 
-// What the Python producer calls the wait for a batch that workers load; the name goes on with how
+// What the Python producer calls the wait for a batch that workers load; behind it the name says how
 // many they are and what they read, up to a ")".
 inline constexpr std::string_view kWaitForData = "(waiting for the data loader's ";
 inline bool IsWaitForData(std::string_view function) { return function.starts_with(kWaitForData); }
+
+// What producers/python calls the part of a function's time in which its thread waited for a
+// processor: a row that is hidden (schemas/hidden_row.h), called by the function.
+inline constexpr std::string_view kWaitsWithin = "(waits for a processor)";
 
 // And what producers/host calls the time in which a program used the processors that it waited for.
 inline bool IsCompetitor(std::string_view function) {

@@ -12,6 +12,9 @@ inline constexpr std::string_view kTransient = "transient";
 inline constexpr std::string_view kWholeHost = "host";
 inline constexpr std::string_view kRoaming = "roaming";  // now this rank is late, and now that one
 
+// Subkind of a claim that says which function a rank runs longer than its peers.
+inline constexpr std::string_view kNamedFunction = "function";
+
 // Subkind of a claim that all that a rank runs of a class is slow.
 inline constexpr std::string_view kWholeRank = "whole_rank";
 

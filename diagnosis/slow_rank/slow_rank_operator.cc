@@ -147,12 +147,29 @@ bool RanOnce(const PatternBatch& batch, const CauseFunction& cause) {
   return steps == 1;
 }
 
+// Of a rank that is slower as a whole: what most of it was, which is where to look first.
+void TellLargestPart(const CrossRankView& view, const BusyTime& busy,
+                     const SlowRankOptions& options, Finding* finding) {
+  constexpr double kLeastCoverage = 0.2;
+  const std::optional<CauseFunction> part =
+      FindLargestPart(view, busy.rank, busy.excess_ns, kLeastCoverage, options.cause);
+  if (!part || MayBeSamplingNoise(*view.ranks()[busy.rank].batch, *part)) return;
+  finding->explanation +=
+      fmt::format(" The largest part is {}: {} a step, {} on its peers, {} of the difference.",
+                  WhatItRan(*part), DurationText(part->own_ns), DurationText(part->peers_ns),
+                  PercentText(std::min(1.0, part->coverage)));
+  finding->suggested_action = fmt::format(
+      "Look at {} on {} first, the largest part of what it runs longer; then at what slows "
+      "it as a whole: clocks, temperature, other processes on its cores or device.",
+      part->name, PlaceOf(view.ranks()[busy.rank]));
+}
+
 Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFunction& cause,
                  bool explained, const SlowRankOptions& options) {
   const RankView& rank = view.ranks()[busy.rank];
   Finding finding;
   finding.kind = FindingKind::kSlowRank;
-  finding.subkind = explained ? "function" : std::string(kWholeRank);
+  finding.subkind = explained ? kNamedFunction : kWholeRank;
   finding.culprits = {CulpritOf(rank)};
   finding.victims = VictimsOf(view, busy);
   finding.function = cause.name;
@@ -172,6 +189,7 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFun
       fmt::format("{} {}{} accounts for {} of it.", BusierThanPeersText(rank, busy), cause.name,
                   BesideIt(cause), PercentText(std::min(1.0, cause.coverage)));
   finding.suggested_action = ActionFor(cause, rank, explained);
+  if (!explained) TellLargestPart(view, busy, options, &finding);
   AddCaveatOfSteps(busy, &finding);
   return finding;
 }

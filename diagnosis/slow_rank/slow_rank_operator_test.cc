@@ -275,6 +275,20 @@ TEST(SlowRankOperator, ASlowerDeviceIsNamedAsAWhole) {
   EXPECT_EQ(findings[0].function, "every gpu_compute function");
 }
 
+TEST(SlowRankOperator, OfARankThatIsSlowerAsAWholeTheLargestPartIsSaid) {
+  TrainingView job(8);
+  for (uint32_t rank = 0; rank < 8; ++rank) {
+    for (int op = 0; op < 10; ++op)
+      job.Run(rank, "op_" + std::to_string(op), rank == 5 ? 13 : 10, "", FunctionClass::kCpuOp);
+  }
+  job.Run(5, "only_here", 10, "", FunctionClass::kCpuOp);
+  const std::vector<Finding> findings = Evaluate(job.Finish());
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].subkind, "whole_rank");
+  EXPECT_THAT(findings[0].explanation, HasSubstr("The largest part is only_here: 10.0 ms a step"));
+  EXPECT_THAT(findings[0].suggested_action, HasSubstr("Look at only_here"));
+}
+
 TEST(SlowRankOperator, ARankThatIsALittleSlowerInEverythingIsNoFault) {
   TrainingView job(8);
   for (uint32_t rank = 0; rank < 8; ++rank) {
