@@ -39,7 +39,7 @@ TEST(SteplessWindows, TheFirstStepEndsTheWindowsOfTime) {
                       .Build());
   harness.Punctuate(PunctuationType::kEndOfInput);
   ASSERT_EQ(harness.patterns().size(), 3u);
-  const PatternBatch& steps = harness.patterns()[2];
+  const PatternBatch steps = harness.patterns()[2];
   EXPECT_EQ(steps.window.kind, WindowKind::kSteps);
   EXPECT_EQ(steps.window.index, 0);
   EXPECT_EQ(steps.completeness.late, 0u) << "what began before the first step is outside of it";
