@@ -58,6 +58,17 @@ TEST(RecompilationOperator, IsSilentWhereAllCompileOrNobodyIsThereToCompareWith)
   EXPECT_THAT(ClaimsOf<RecompilationOperator>(little.Finish()), IsEmpty()) << "3 % of the window";
 }
 
+// On a machine with few processors most of the compiler's time is that of waits for one.
+TEST(RecompilationOperator, TimeIsWhatPassed) {
+  TrainingView job(3, 32);
+  job.RunOnAll("train.py(5): step", 20);
+  job.RunInSteps(2, kCompiling, 4'500, 8, 10);
+  for (FunctionPattern& pattern : job.Finish().batches()[2].patterns) {
+    if (pattern.name == kCompiling) pattern.critical_ns /= 100;
+  }
+  EXPECT_THAT(ClaimsOf<RecompilationOperator>(job), SizeIs(1));
+}
+
 TEST(Compilation, WhatCompiledCodeRunsIsNoCompiler) {
   EXPECT_TRUE(IsInCompiler("torch/_dynamo/convert_frame.py(1500): __call__"));
   EXPECT_TRUE(IsInCompiler("train.py(1): main > torch/_inductor/graph.py(9): run > a.py(2): f"));
