@@ -20,8 +20,8 @@ inline bool IsStarvation(std::string_view function) {
   return function.starts_with(kWaitForProcessor) || function.starts_with(kWaitForGil);
 }
 
-// What the Python producer calls the wait for a batch that workers load; behind it the name says how
-// many they are and what they read, up to a ")".
+// What the Python producer calls the wait for a batch that workers load; behind it the name says
+// how many they are and what they read, up to a ")".
 inline constexpr std::string_view kWaitForData = "(waiting for the data loader's ";
 inline bool IsWaitForData(std::string_view function) { return function.starts_with(kWaitForData); }
 

@@ -155,7 +155,7 @@ void TellLargestPart(const CrossRankView& view, const BusyTime& busy,
       FindLargestPart(view, busy.rank, busy.excess_ns, kLeastCoverage, options.cause);
   if (!part || MayBeSamplingNoise(*view.ranks()[busy.rank].batch, *part)) return;
   finding->explanation +=
-      fmt::format(" The largest part is {}: {} a step, {} on its peers, {} of the difference.",
+      fmt::format(" For the largest part it {}: {} a step, {} on its peers, {} of the difference.",
                   WhatItRan(*part), DurationText(part->own_ns), DurationText(part->peers_ns),
                   PercentText(std::min(1.0, part->coverage)));
   finding->suggested_action = fmt::format(

@@ -84,6 +84,7 @@ CALLS = {
     "collective_dropped": (U64,),
     "connection": (I64, Connection),
     "training_function": (U32,),
+    "processor_waits_are_reported": (),
     "trainer": (),
     "trainer_ended": (U32,),
     "trains": (),
