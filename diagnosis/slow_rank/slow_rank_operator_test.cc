@@ -285,7 +285,8 @@ TEST(SlowRankOperator, OfARankThatIsSlowerAsAWholeTheLargestPartIsSaid) {
   const std::vector<Finding> findings = Evaluate(job.Finish());
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].subkind, "whole_rank");
-  EXPECT_THAT(findings[0].explanation, HasSubstr("For the largest part it runs only_here: 10.0 ms a step"));
+  EXPECT_THAT(findings[0].explanation,
+              HasSubstr("For the largest part it runs only_here: 10.0 ms a step"));
   EXPECT_THAT(findings[0].suggested_action, HasSubstr("Look at only_here"));
 }
 

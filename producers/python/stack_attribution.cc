@@ -12,6 +12,7 @@ constexpr int64_t kLongestPieceNs = 100'000'000;
 constexpr int64_t kMostPieces = 256;
 // Of a stretch: shorter parts are no interval of their own.
 constexpr int64_t kLeastPartNs = 200'000;
+constexpr int64_t kLeastPieceNs = 50'000;
 constexpr int64_t kLeastWaitNs = 100'000;
 constexpr int64_t kMostUnplacedNs = 200'000'000;
 constexpr size_t kMostSamples = 64;  // of a stretch
@@ -37,6 +38,8 @@ void StackAttribution::EmitOpen(int64_t end_ns) {
 
 void StackAttribution::Add(int64_t begin_ns, int64_t end_ns, uint32_t leaf) {
   if (begin_ns >= end_ns) return;
+  // Of regions that a script enters thousands of times a step: their own intervals tell of them.
+  if (open_ && begin_ns == end_ns_ && end_ns - begin_ns < kLeastPieceNs) leaf = leaf_;
   if (open_ && (leaf != leaf_ || begin_ns != end_ns_)) {
     EmitOpen(end_ns_);
     open_ = false;
@@ -106,6 +109,11 @@ std::vector<uint32_t> StackAttribution::Tile(int64_t end_ns, const Parts& parts)
   }
   AddEqually(stretch_.time_ns, middle_ns, blocked);
   AddEqually(middle_ns, end_ns, running);
+  // One that blocks is seen runnable when it wakes up: by how much it waits so, few samples know.
+  for (uint32_t& leaf : running) {
+    if (std::ranges::find(blocked, leaf) != blocked.end() && parts.blocked_ns > 0)
+      leaf = EROICA_NO_PARENT;
+  }
   return running;
 }
 
@@ -120,8 +128,9 @@ void StackAttribution::SpreadWait(int64_t begin_ns, int64_t end_ns,
   const auto count = static_cast<int64_t>(functions.size());
   for (int64_t i = 0; i < count; ++i) {
     const int64_t start_ns = begin_ns + (end_ns - begin_ns) / count * i;
-    if (placed_ns / count >= kLeastWaitNs)
-      emit_within_(start_ns, start_ns + placed_ns / count, functions[static_cast<size_t>(i)]);
+    const uint32_t function = functions[static_cast<size_t>(i)];
+    if (function != EROICA_NO_PARENT && placed_ns / count >= kLeastWaitNs)
+      emit_within_(start_ns, start_ns + placed_ns / count, function);
   }
 }
 

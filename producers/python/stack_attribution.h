@@ -11,8 +11,8 @@
 // kind. A stretch without a boundary is cut every 100 ms.
 //
 // Waits for a processor lie in the time that was not blocked, and are emitted beside the functions
-// that they interrupted: as shares of the stretch (spread_share.h). Of each function it is said as
-// well how long it waited so: it passed in the function, too.
+// that they interrupted: as shares of the stretch (spread_share.h). Of each function that was not
+// blocked as well it is said how long it waited so: it passed in the function, too.
 //
 // What the thread does inside a collective or a wait of its data loader is that interval's:
 // nothing is emitted there. Consecutive equal functions are one interval, cut where it grows long,
@@ -77,7 +77,7 @@ class StackAttribution {
 
   void Close(int64_t end_ns, const std::optional<RunTimes>& times);
   Parts PartsOf(int64_t end_ns, const std::optional<RunTimes>& times) const;
-  // Answers whose the time is that was not blocked.
+  // Answers whose the time is that was not blocked; EROICA_NO_PARENT for who was blocked as well.
   std::vector<uint32_t> Tile(int64_t end_ns, const Parts& parts);
   std::vector<uint32_t> Leaves(bool blocked, Seen* seen) const;
   void AddEqually(int64_t begin_ns, int64_t end_ns, const std::vector<uint32_t>& leaves);

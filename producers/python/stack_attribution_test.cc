@@ -76,8 +76,18 @@ TEST_F(StackAttributionTest, WaitsForAProcessorTakeNothingFromWhatSleeps) {
   EXPECT_EQ(MsByLeaf()[2], 30);
   EXPECT_EQ(WaitedMs(), 20);
   EXPECT_EQ(waited_ms_[1], 20) << "passed in what was not blocked";
-  EXPECT_EQ(waited_ms_[2], 0);
+  EXPECT_FALSE(waited_ms_.contains(2));
   for (const auto& [start_ns, end_ns, leaf] : waits_) EXPECT_GE(start_ns, 31 * kNsPerMs) << leaf;
+}
+
+TEST_F(StackAttributionTest, HowLongWhatSleepsWaitsWhenItWakesUpIsNotGuessed) {
+  Pass(1, 10);
+  Sample(20, 2, kBlocked);
+  Sample(32, 2, kRuns);
+  Pass(51, 20, 10);
+  attribution_.Finish();
+  EXPECT_EQ(WaitedMs(), 10);
+  EXPECT_THAT(waited_ms_, IsEmpty());
 }
 
 TEST_F(StackAttributionTest, AStretchWithoutASampleHasWhatWasSeenLastInOneOfItsKind) {
@@ -158,6 +168,16 @@ TEST_F(StackAttributionTest, LongStretchesAreCutAndHaveNoHoles) {
   for (size_t i = 1; i < pieces_.size(); ++i)
     EXPECT_EQ(std::get<0>(pieces_[i]), std::get<1>(pieces_[i - 1]));
   EXPECT_EQ(std::get<1>(pieces_.back()), 210 * kNsPerMs);
+}
+
+TEST_F(StackAttributionTest, RegionsOfMicrosecondsAreNoPieces) {
+  for (int64_t i = 0; i < 1'000; ++i) {
+    attribution_.Pass({.time_ns = i * 20'000, .inside = i % 2 == 0 ? EROICA_NO_PARENT : 9});
+    if (i < 2)
+      attribution_.Sample({.time_ns = i * 20'000 + 5, .leaf = i == 0 ? 1u : 2u, .state = kRuns});
+  }
+  attribution_.Finish();
+  EXPECT_THAT(pieces_, testing::SizeIs(1));
 }
 
 TEST_F(StackAttributionTest, HoursInOneCallAreABoundedNumberOfPieces) {

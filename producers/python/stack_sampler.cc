@@ -252,27 +252,33 @@ void StackSampler::ReadMemory(int64_t now_ns) {
     samples_.fetch_add(1, std::memory_order_relaxed);
     eroica_sample(now_ns, EROICA_STACKS, 1);
     PassBoundaries(now_ns);
-    Sample(now_ns, state_);
+    // On a busy host the thread may have gone on before its stack was read.
+    const bool went_on =
+        PassBoundaries(eroica_now_ns()) || !account_ || account_->State() != state_;
+    Sample(now_ns, went_on ? std::nullopt : std::optional(state_));
   } else {
     unread_.fetch_add(1, std::memory_order_relaxed);
     functions_.Name(stack_.named);  // those that were read are not named again
   }
 }
 
-void StackSampler::PassBoundaries(int64_t until_ns) {
+bool StackSampler::PassBoundaries(int64_t until_ns) {
+  bool passed = false;
   while (const std::optional<TrainingBoundary> boundary = TakeBoundary(until_ns)) {
     if (boundary->thread != trainer_.thread) continue;
     attribution_.Pass(*boundary);
+    passed = true;
     passed_since_request_ = passed_since_request_ || boundary->time_ns > requested_ns_;
   }
   if (attribution_.in_collective() && !IsInsideCollective()) attribution_.LeaveCollective(until_ns);
+  return passed;
 }
 
-void StackSampler::Sample(int64_t time_ns, ThreadState state) {
+void StackSampler::Sample(int64_t time_ns, std::optional<ThreadState> state) {
   functions_.Name(stack_.named);
   const uint32_t leaf = functions_.LeafOf(stack_, attribution_.inside());
   if (leaf == EROICA_NO_PARENT) return;
-  attribution_.Sample({.time_ns = time_ns, .leaf = leaf, .state = state});
+  if (state) attribution_.Sample({.time_ns = time_ns, .leaf = leaf, .state = *state});
   eroica_training_function(leaf);
 }
 

@@ -102,10 +102,11 @@ class StackSampler {
   void ReadMemory(int64_t now_ns);
   bool IsVisitDue(int64_t now_ns) const;
   void RequestVisit(int64_t now_ns);
-  // A stack that was seen at time_ns, when the thread was in that state.
-  void Sample(int64_t time_ns, ThreadState state);
-  // What the training thread has passed until then.
-  void PassBoundaries(int64_t until_ns);
+  // A stack that was seen at time_ns, when the thread was in that state; nothing: a little later, in
+  // whatever state.
+  void Sample(int64_t time_ns, std::optional<ThreadState> state);
+  // What the training thread has passed until then; whether there was anything.
+  bool PassBoundaries(int64_t until_ns);
   void CutLongStretch(int64_t now_ns);
   uint32_t ProcessorWait();
   uint32_t WaitWithin(uint32_t function);
@@ -152,7 +153,8 @@ class StackSampler {
   int64_t last_tick_ns_ = 0;
   uint8_t lane_ = 0;
   uint32_t processor_wait_ = EROICA_NO_PARENT;
-  std::unordered_map<uint32_t, uint32_t> waits_within_;  // by function; bounded by the core's table
+  // By function; bounded by the core's table.
+  std::unordered_map<uint32_t, uint32_t> waits_within_;
 
   pthread_t thread_{};
   pthread_mutex_t mutex_;

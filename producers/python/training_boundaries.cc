@@ -55,7 +55,8 @@ std::optional<RunTimes> TimesHere(int64_t now_ns) {
 
 void Push(int64_t now_ns, BoundaryKind kind, uint32_t of) {
   const uint64_t at = ring.written.load(std::memory_order_relaxed);
-  if (at - ring.taken.load(std::memory_order_acquire) >= kSlots) return;
+  const uint64_t waiting = at - ring.taken.load(std::memory_order_acquire);
+  if (waiting >= kSlots) return;
   TrainingBoundary& slot = ring.slots[at % kSlots];
   slot = {.time_ns = now_ns,
           .thread = ThisThread(),
@@ -66,6 +67,8 @@ void Push(int64_t now_ns, BoundaryKind kind, uint32_t of) {
   slot.inside = inner != nullptr ? inner->function : EROICA_NO_PARENT;
   slot.in_covered = inner != nullptr && inner->covers;
   slot.in_collective = IsInsideCollective();
+  // What follows is dropped: the thread leaves what it is in without a word.
+  if (waiting + 1 == kSlots) slot = {.time_ns = now_ns, .thread = slot.thread, .times = slot.times};
   ring.written.store(at + 1, std::memory_order_release);
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <optional>
 #include <thread>
 
 #include "producers/core/testing/recorded_core.h"
@@ -88,6 +89,23 @@ TEST_F(TrainingBoundariesTest, WhereNobodyTakesThemTheNewestAreDropped) {
   }
   EXPECT_GT(last_ns, 100);
   EXPECT_LT(last_ns, 10'000);
+}
+
+// Or all that follows would seem to be of the region that was open at that moment.
+TEST_F(TrainingBoundariesTest, TheLastOneBeforeNewOnesAreDroppedIsInNothing) {
+  for (int64_t time_ns = 1; time_ns <= 10'000; ++time_ns) EnterRegion(time_ns, 7, true);
+  std::optional<TrainingBoundary> last;
+  while (const auto boundary = TakeBoundary(INT64_MAX)) last = boundary;
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->inside, EROICA_NO_PARENT);
+  EXPECT_FALSE(last->is_covered());
+  for (int i = 0; i < 10'000; ++i) {
+    LeaveRegion(20'000, 7);
+    while (TakeBoundary(INT64_MAX)) {
+    }
+  }
+  PassBoundary(30'000, BoundaryKind::kStep);
+  EXPECT_EQ(TakeBoundary(INT64_MAX)->inside, EROICA_NO_PARENT);
 }
 
 // The kernel is asked twice a millisecond at most; between, a thread counts as running.
