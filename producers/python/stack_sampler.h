@@ -102,8 +102,8 @@ class StackSampler {
   void ReadMemory(int64_t now_ns);
   bool IsVisitDue(int64_t now_ns) const;
   void RequestVisit(int64_t now_ns);
-  // A stack that was seen at time_ns, when the thread was in that state; nothing: a little later, in
-  // whatever state.
+  // A stack that was seen at time_ns, when the thread was in that state; nothing: a little later,
+  // in whatever state.
   void Sample(int64_t time_ns, std::optional<ThreadState> state);
   // What the training thread has passed until then; whether there was anything.
   bool PassBoundaries(int64_t until_ns);

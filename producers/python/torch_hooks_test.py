@@ -279,7 +279,7 @@ class FakeTorchTest(unittest.TestCase):
 
     # Stacks within a wait, or within the compiler, would stand for its time under other names.
     def test_stacks_in_a_wait_and_in_the_compiler_are_theirs(self):
-        for python in interpreters.readable().values():
+        for python in interpreters.all_interpreters().values():
             run = self.run_fake(python, SPANS, EROICA_PYTHON_HZ="200")
             seen = {name: run.time_of(name) for name in ("waiting for the data", "compiling, torch")}
             self.assertGreater(min(seen.values()), 0.25, seen)
