@@ -85,6 +85,7 @@ CALLS = {
     "connection": (I64, Connection),
     "training_function": (U32,),
     "processor_waits_are_reported": (),
+    "reports_processor_waits": (U8,),
     "trainer": (),
     "trainer_ended": (U32,),
     "trains": (),
