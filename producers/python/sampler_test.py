@@ -159,19 +159,22 @@ def work():
     end = time.thread_time() + 0.005
     while time.thread_time() < end:
         pass
+slept = 0
 for _ in range(80):
     eroica.step()
     with eroica.region("both"):
         work()
+        begin = time.monotonic()
         slow()
+        slept += time.monotonic() - begin
     work()
 eroica.step()
+print(slept)
 """
         for python in self.each():
             run = self.run_sampled(python, script, hz="10")
-            told = run.time_of("slow") / 80
-            self.assertGreater(told, 0.95 * 0.02)
-            self.assertLess(told, 0.02 + 0.004)  # a timer may be late by as much
+            # Twenty stacks divide only what is measured; exactly that is stack_attribution_test's.
+            self.assertAlmostEqual(run.time_of("slow") / float(run.out), 1, delta=0.4)
             within = [row for row in run.events["intervals"] if "both" in run.stack(row["function"])]
             self.assertTrue(within)
 
