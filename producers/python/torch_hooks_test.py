@@ -286,6 +286,17 @@ class FakeTorchTest(unittest.TestCase):
             self.assertLess(run.time_of("select_of_workers"), 0.1)
             self.assertLess(run.time_of("code_generator"), 0.1)
             self.assertGreater(run.time_of("read_sample"), 0.2)
+            # What the dataset runs lies within the call of the loader, not round it: it is the leaf.
+            loading, reading = (
+                [
+                    (row["start"], row["end"])
+                    for row in run.events["intervals"]
+                    if name in run.events["functions"][row["function"]]["name"]
+                ]
+                for name in ("enumerate(DataLoader)", "read_sample")
+            )
+            for start, end in reading:
+                self.assertTrue(any(a <= start and end <= b for a, b in loading), (reading, loading))
 
     def test_without_rank_variables_the_optimizer_s_first_step_attaches(self):
         for python in self.each():

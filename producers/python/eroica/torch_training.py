@@ -32,8 +32,9 @@ def patch_dataloader(module):
         else:  # what the dataset runs has a name of its own
             name, waits = f"enumerate(DataLoader)#{type(loader).__name__}.__next__", constants.WAIT_NONE
         function = annotations.function_of(name, waits)
+        start = monotonic_ns()  # its interval holds what runs in it
         life.native.enter(function, waits != constants.WAIT_NONE)
-        return monotonic_ns(), function
+        return start, function
 
     def ended(token, _result, _error):
         start, function = token
