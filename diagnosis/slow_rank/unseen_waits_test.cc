@@ -79,12 +79,12 @@ TEST(UnseenWaits, LittleOrOnceIsNoHabit) {
   TrainingView little(4, 16);
   little.RunOnAll(kWork, 40);
   little.Run(2, kSlow, 3);
-  for (const uint32_t rank : {0, 1, 3}) little.Run(rank, kExchange, 3);
+  for (const uint32_t rank : {0u, 1u, 3u}) little.Run(rank, kExchange, 3);
   EXPECT_THAT(Found(little.Finish()), IsEmpty()) << "7 % of a step";
   TrainingView once(4, 16);
   once.RunOnAll(kWork, 10);
   once.RunInSteps(2, kSlow, 500, 3, 4);
-  for (const uint32_t rank : {0, 1, 3}) once.RunInSteps(rank, kExchange, 500, 3, 4);
+  for (const uint32_t rank : {0u, 1u, 3u}) once.RunInSteps(rank, kExchange, 500, 3, 4);
   EXPECT_THAT(Found(once.Finish()), IsEmpty());
 }
 
@@ -96,7 +96,7 @@ TEST(UnseenWaits, SamplingNoiseIsNoDifference) {
   EXPECT_THAT(Found(more.SampleStacks(20).Finish()), SizeIs(1));
   TrainingView region(4, 16);
   region.RunOnAll(kWork, 10, "train.py(1): main");
-  for (const uint32_t rank : {0, 1, 3}) region.Run(rank, kExchange, 32, "train.py(1): main");
+  for (const uint32_t rank : {0u, 1u, 3u}) region.Run(rank, kExchange, 32, "train.py(1): main");
   region.Run(2, kExchange, 2, "train.py(1): main").Run(2, "augment", 30);
   const std::vector<Finding> found = Found(region.SampleStacks(8).Finish());
   ASSERT_THAT(found, SizeIs(1));

@@ -158,7 +158,7 @@ TEST(StandstillImport, ABatchIsOneKernel) {
     folder.Write(fmt::format("nccl_trace_rank_{}", rank), dump.Json());
   }
   BatchCollector sink;
-  const std::filesystem::path path = folder.path();
+  const std::filesystem::path& path = folder.path();
   ASSERT_TRUE(ImportTraces({&path, 1}, {.job = JobId("j")}, sink, nullptr).ok());
   ASSERT_EQ(sink.batches.size(), 2u);
   const ProgressReport& progress = sink.batches[0].progress[0];
@@ -189,7 +189,7 @@ TEST(StandstillImport, ContentTellsADumpFromATrace) {
   folder.Write("host3_1", MadeDump().Open(1).Json());
   folder.Write("notes.txt", "nothing of a dump");
   BatchCollector sink;
-  const std::filesystem::path path = folder.path();
+  const std::filesystem::path& path = folder.path();
   const absl::StatusOr<ImportReport> report =
       ImportTraces({&path, 1}, {.job = JobId("j")}, sink, nullptr);
   ASSERT_TRUE(report.ok()) << report.status();
