@@ -22,7 +22,6 @@ namespace eroica {
 namespace {
 
 constexpr size_t kMostPeers = 64;
-constexpr size_t kFewestPoints = 4;       // of a line through the ranks
 constexpr double kMostKernels = 0.8;      // by time
 constexpr double kCallResolution = 0.01;  // of a typical call: a 32nd over the root of twelve
 constexpr double kDeviations = 3;
