@@ -3,7 +3,7 @@
 #   ops/test.sh           the release build, every test but the nightly ones (about 15 minutes from nothing on 2 cores)
 #   ops/test.sh --all     and the nightly ones, then all of it under the sanitizers, each source alone, and clang-tidy (a night)
 #   ops/test.sh --asan    under AddressSanitizer and UndefinedBehaviorSanitizer (39 minutes of a processor to build, 25 to test)
-#   ops/test.sh --tsan    under ThreadSanitizer
+#   ops/test.sh --tsan    under ThreadSanitizer (half an hour)
 #   ops/test.sh --clang   compiles everything by Clang, which checks locks, with clang-tidy (half an hour); runs nothing
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
