@@ -16,6 +16,7 @@
 #include "schemas/finding.h"
 #include "schemas/mutex.h"
 #include "state_store/state_store.h"
+#include "stream_ops/log/log.h"
 #include "stream_ops/runtime/stage_probe.h"
 
 namespace eroica {
