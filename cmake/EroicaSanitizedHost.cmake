@@ -15,7 +15,7 @@ if(EROICA_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   if(EROICA_SANITIZE MATCHES "thread")
     set(sanitizer thread)
     set(runtime libtsan.so)
-    # What an executable of ours brings along (EroicaTsan.cmake), for one that loads librdkafka late.
+    # Our executables link these definitions (EroicaTsan.cmake); an interpreter gets them preloaded.
     add_library(eroica_tsan_host_threads SHARED "${CMAKE_CURRENT_LIST_DIR}/tsan_c11_threads.c")
     target_compile_options(eroica_tsan_host_threads PRIVATE -Wall -Wextra -fsanitize=thread -fno-omit-frame-pointer)
     target_link_options(eroica_tsan_host_threads PRIVATE -fsanitize=thread)

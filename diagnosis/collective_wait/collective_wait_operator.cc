@@ -114,7 +114,7 @@ double BeyondPeers(const CrossRankView& view, const RankView& rank, const Blocke
   return beyond_ns >= kHalf * std::min(own_ns, lost_ns) ? beyond_ns : 0;
 }
 
-// lost_ns: what the others lose, a step.
+// lost_ns: time that the other ranks lose, a step.
 Meanwhile WhatItRan(const CrossRankView& view, const ArrivalAccount& culprit, double lost_ns) {
   constexpr double kLeastPart = 0.1;  // of what is lost
   const RankView& rank = *view.FindRank(culprit.rank);

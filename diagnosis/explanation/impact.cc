@@ -87,7 +87,7 @@ void AssignImpacts(const CrossRankView& view, std::vector<Finding>& claims) {
     if (!HasSteps(view)) return;
     ChargeByFunction(slow);
   }
-  // Where no wait was seen nobody knows what was lost: the claims are of what ranks differ by.
+  // Where no wait was seen the losses are not known: claims keep the cost that they came with.
   const bool sees_waits = std::ranges::any_of(
       view.ranks(), [](const RankView& rank) { return SeesWaits(*rank.batch); });
   if (!sees_waits) return;

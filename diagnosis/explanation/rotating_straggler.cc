@@ -126,8 +126,7 @@ Finding RoamingOf(std::vector<Finding> claims, size_t ranks) {
   if (!function.empty()) return finding;
   finding.title = fmt::format(
       "The straggler rotates among {} ranks: in each of the slow steps another one holds the "
-      "others "
-      "up, and nothing that was recorded of it explains that.",
+      "others up, and nothing that was recorded of it explains that.",
       ranks);
   finding.explanation = kNobodyIsToBlame;
   finding.suggested_action = kLookForStalls;

@@ -84,7 +84,7 @@ void SayOneAhead(const HangClaim& claim, const Words& w, Finding* f) {
       ahead, w.culprits);
 }
 
-// Compilers come to an end: nothing is to be restarted.
+// A compilation ends by itself: no restart is advised.
 void SayCompiles(const Words& w, Finding* f) {
   f->severity = Severity::kMinor;
   f->subkind = kHangCompiling;
@@ -94,10 +94,10 @@ void SayCompiles(const Words& w, Finding* f) {
       f->victims.size() == 1 ? "one rank waits" : Count(f->victims.size(), "rank") + " wait");
   f->explanation = fmt::format(
       "{} wait in {}. The training thread of {} is in the compiler of torch.compile meanwhile: the "
-      "job goes on when that has ended.",
+      "job continues when the compiler has finished.",
       w.waiting, w.operation, w.culprits);
   f->suggested_action = fmt::format(
-      "Leave the job alone. Where it happens again, TORCH_LOGS=recompiles on {} says why.",
+      "Do not restart the job. If it happens again, TORCH_LOGS=recompiles on {} says why.",
       w.culprits);
 }
 
@@ -124,7 +124,7 @@ void SayNeverLaunched(const HangClaim& claim, const Words& w, const HungOperatio
                         f->function, w.culprits);
 }
 
-// Why a dump is missing is not known.
+// The reason for a missing dump is not known.
 void SayWithoutDump(const Words& w, Finding* f) {
   f->title = fmt::format("The job hangs: all wait for {} without a dump; {} wait{}.", w.culprits,
                          Count(f->victims.size(), "rank"), f->victims.size() == 1 ? "s" : "");
@@ -313,8 +313,7 @@ void SayStalled(const Words& w, const HungOperation& operation, Finding* f) {
                         Count(operation.waiting.size() + operation.through.size(), "rank"));
   f->title = fmt::format(
       "The job hangs{}: {} launched {}, and it does not end; the dumps cannot tell whether a "
-      "device "
-      "or the network is why.",
+      "device or the network is why.",
       w.since, who, w.operation);
   f->explanation = fmt::format(
       "{} launched it. Whether it has started on all of their devices is not recorded: on one that "

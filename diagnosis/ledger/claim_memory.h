@@ -56,8 +56,8 @@ struct ClaimMemoryOptions {
   // come back to it, though in one of four jobs coincidence would bring them back to the same rank.
   double large_share = 0.2;
   double p_value_of_large = 0.25;
-  // Slow steps that are now this rank's and now that one's are blamed on no rank: they come to so
-  // many ranks, none of them with half of the slow steps. They must cost min_share, too, and
+  // Slow steps that move from rank to rank are no rank's fault: so many ranks have some of them,
+  // and none has half. They must cost min_share, too, and
   // min_share_without_function where no function explains them: slow steps of healthy ranks have
   // heavy tails (spike/turns.h).
   size_t fewest_roaming = 3;

@@ -73,8 +73,8 @@ bool NamesAnotherOnFewerSteps(const Finding& finding, const Finding& open) {
   return finding.culprits == open.culprits && slow->culprit < known->culprit;
 }
 
-// Whether it names nothing, of ranks whose function is known: a window in which no single function
-// explains enough is no evidence that another one does.
+// Whether the finding names no function although those of its ranks are known: a window in which no
+// single function explains enough is no evidence for another one.
 bool NamesNothingOfNamed(const Finding& finding, const Finding& open) {
   return finding.kind == FindingKind::kSlowRank && open.kind == finding.kind &&
          finding.subkind == kWholeRank && open.subkind == kNamedFunction &&

@@ -20,7 +20,7 @@ class FindingLifecycle {
   // window and fewer, is given as many windows as it would be missing from at random once in twenty
   // times.
   static constexpr int64_t kWindowsUntilResolved = 2;
-  // A function that was named for a fault stays its name until so many windows in a row name none.
+  // A fault keeps the function that was named for it until so many windows in a row name none.
   static constexpr int64_t kWindowsUntilUnnamed = 8;
   // One that comes back before so many windows have passed is the same finding, opened again.
   static constexpr int64_t kWindowsUntilForgotten = 32;

@@ -337,7 +337,7 @@ std::optional<CauseFunction> FindCauseFunction(const CrossRankView& view, RankIn
     if (most_ns < least * excess_ns) continue;
     CauseFunction cause = Describe(frame, inclusive, peers.MedianNs(frame, inclusive), excess_ns);
     const bool is_alone = cause.peers_ns <= 0 && !IsStarvation(frame);
-    // Of what peers run, too, the longer waits are the processors', whatever runs.
+    // A function that peers run, too, waits longer because its processors are short.
     const double also_ns = beside_ns + (is_alone ? inclusive.waited_ns : 0);
     cause.own_ns += is_alone ? inclusive.waited_ns : 0;
     cause.processor_wait_ns = beside_ns;

@@ -15,7 +15,7 @@ struct CauseOptions {
   // Of the excess that is to be explained: what the named frame must hold at least. Half: it is
   // then more than everything else together.
   double min_coverage = 0.5;
-  // Of a frame that its peers do not run at all: what else could explain it is not known of them.
+  // For a frame that no peer runs: the rest of the excess has no better explanation.
   double min_coverage_alone = 0.4;
   // A frame that covers nearly as much as the best one, but lies deeper in the stack, is the better
   // name.
@@ -54,8 +54,8 @@ struct CauseFunction {
 std::optional<CauseFunction> FindCauseFunction(const CrossRankView& view, RankIndex rank,
                                                double excess_ns, const CauseOptions& options);
 
-// What holds most of the excess where no single frame explains enough of it, and at least
-// `least_coverage`: said beside "every python function".
+// The frame that holds most of the excess, at least `least_coverage` of it, where no single frame
+// explains enough: named beside "every python function".
 std::optional<CauseFunction> FindLargestPart(const CrossRankView& view, RankIndex rank,
                                              double excess_ns, double least_coverage,
                                              const CauseOptions& options);

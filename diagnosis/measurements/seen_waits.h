@@ -1,5 +1,5 @@
-// Whether a rank's telemetry shows where it waits for others. Without that its steps are all busy
-// time, and who is late does not show in them: in a synchronizing job all steps are equally long.
+// Whether a rank's telemetry shows where it waits for others. Without that all of its steps are
+// busy time, and no late rank shows in them: in a synchronizing job all steps are equally long.
 #pragma once
 
 #include <algorithm>

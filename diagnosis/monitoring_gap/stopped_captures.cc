@@ -22,7 +22,7 @@ struct Stopped {
 
 constexpr size_t kMostStoppedRanks = 32;
 
-// Processes that take each other for the same rank are no fault of the job: what it lacks is said
+// Several processes of one rank are no fault of the job: what the recording lacks is reported
 // where nothing is found (ops/cli/capture_gaps.h).
 bool IsFinding(const CaptureGap& gap) { return gap.capture != CaptureKind::kProcesses; }
 

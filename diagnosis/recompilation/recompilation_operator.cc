@@ -25,8 +25,8 @@ struct Compilation {
   uint32_t steps = 0;  // in which it ran
 };
 
-// What passed, and not what of it was critical: where a processor is short the compiler's time is
-// mostly that of waits for one.
+// All of the time counts, not only critical time: where processors are short the compiler mostly
+// waits for one.
 void Add(const PatternBatch& batch, Compilation* sum) {
   for (const FunctionPattern& pattern : batch.patterns) {
     if (pattern.name != kCompiling) continue;
@@ -36,7 +36,7 @@ void Add(const PatternBatch& batch, Compilation* sum) {
   }
 }
 
-// By rank; of ranks without peers nobody knows what is usual.
+// By rank. Ranks without peers are left out: nothing shows what is usual for them.
 std::vector<Compilation> CompilationsOf(const CrossRankView& view) {
   std::vector<Compilation> all;
   for (RankIndex i = 0; i < view.ranks().size(); ++i) {
@@ -95,7 +95,7 @@ Finding Describe(const CrossRankView& view, const Compilation& compilation,
                   DurationText(compilation.peers_ns));
   finding.explanation = fmt::format(
       "torch.compile ran its compiler on this rank's training thread in {} of {} steps, for {} of "
-      "their time; whoever exchanges data with the rank waits meanwhile.",
+      "their time; the ranks that exchange data with it wait meanwhile.",
       compilation.steps, rank.batch->steps.size(), PercentText(compilation.ns / window_ns));
   finding.suggested_action = fmt::format(
       "TORCH_LOGS=recompiles on {} says which guard fails. Where it is a shape, mark it as dynamic "

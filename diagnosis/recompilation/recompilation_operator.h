@@ -25,8 +25,8 @@ class RecompilationOperator final : public DiagnosisOperator {
   const RecompilationOptions options_;
 };
 
-// Of one rank one finding says that it compiles: claims of other operators that name the compiler
-// on it go.
+// Drops claims of other operators that name the compiler on a rank with a claim of recompilation:
+// one finding says that it compiles.
 void DropOtherWordsForRecompilation(std::vector<Finding>& claims);
 
 }  // namespace eroica

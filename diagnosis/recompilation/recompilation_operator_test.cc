@@ -30,7 +30,7 @@ TEST(RecompilationOperator, NamesTheRankThatCompilesWhileItsPeersWait) {
   EXPECT_THAT(found[0].suggested_action, HasSubstr("TORCH_LOGS=recompiles"));
 }
 
-// The steps in which it compiles are also slow ones of the rank: that is the same fault.
+// The steps in which it compiles are also slow steps of the rank: one fault.
 TEST(RecompilationOperator, IsTheOnlyFindingOfIt) {
   TrainingView job(3, 32);
   job.RunOnAll("train.py(5): step", 20);
@@ -58,7 +58,7 @@ TEST(RecompilationOperator, IsSilentWhereAllCompileOrNobodyIsThereToCompareWith)
   EXPECT_THAT(ClaimsOf<RecompilationOperator>(little.Finish()), IsEmpty()) << "3 % of the window";
 }
 
-// On a machine with few processors most of the compiler's time is that of waits for one.
+// On a machine with few processors the compiler mostly waits for one.
 TEST(RecompilationOperator, TimeIsWhatPassed) {
   TrainingView job(3, 32);
   job.RunOnAll("train.py(5): step", 20);

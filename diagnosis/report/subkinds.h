@@ -18,13 +18,14 @@ inline constexpr std::string_view kNamedFunction = "function";
 // Subkind of a claim that all that a rank runs of a class is slow.
 inline constexpr std::string_view kWholeRank = "whole_rank";
 
-// Subkind of a claim that a rank runs what its peers do not, in a job whose waits nobody saw.
+// Subkind of a claim that a rank runs a function that its peers do not, in a job without seen
+// waits.
 inline constexpr std::string_view kUnseenWaits = "unseen_waits";
 
 // Subkind of a claim that a rank compiles again while its peers train.
 inline constexpr std::string_view kRecompilation = "recompilation";
 
-// Subkind of a standstill that a compiler makes, and ends.
+// Subkind of a standstill in which a rank compiles: it ends when the compiler has finished.
 inline constexpr std::string_view kHangCompiling = "compiling";
 
 // Subkind of a claim by the order of arrival alone, of windows of few steps: what the rank ran at

@@ -96,8 +96,8 @@ std::string ActionFor(const CauseFunction& cause, const RankView& rank, bool exp
   if (IsWaitForData(cause.name)) {
     return fmt::format(
         "Look at what loads the batches of {}: what the dataset reads from, and whether its "
-        "workers "
-        "get a processor (py-spy dump of a worker shows where it is). More workers hide it.",
+        "workers get a processor (py-spy dump of a worker shows where it is). More workers hide "
+        "it.",
         where);
   }
   if (!explained)
@@ -147,7 +147,7 @@ bool RanOnce(const PatternBatch& batch, const CauseFunction& cause) {
   return steps == 1;
 }
 
-// Of a rank that is slower as a whole: what most of it was, which is where to look first.
+// Adds the function that holds most of the excess of a rank that is slower as a whole.
 void TellLargestPart(const CrossRankView& view, const BusyTime& busy,
                      const SlowRankOptions& options, Finding* finding) {
   constexpr double kLeastCoverage = 0.2;

@@ -42,8 +42,8 @@ bool IsSampledNoise(const PatternBatch& batch, const FunctionPattern& leaf,
                                SampleNs(batch)) < min_errors;
 }
 
-// What processors do to a rank is no function of its own, and without its waits nobody knows how
-// long it wanted one.
+// Waits for a processor are no function of the rank. Without its waits for peers it is not known
+// for how long it needed one.
 std::optional<Difference> DifferenceOf(const CrossRankView& view, const BusyTime& busy,
                                        const UnseenWaitsOptions& options) {
   const PatternBatch& batch = *view.ranks()[busy.rank].batch;
@@ -85,7 +85,7 @@ Finding Describe(const CrossRankView& view, const Difference& difference,
       {std::string(kSeenInWindows), "windows", 1, 0, static_cast<double>(options.windows), 1}};
   finding.title = fmt::format(
       "Rank {} spends {} of each step of {} ({}) in {}, its peers {}: no collective was seen, so "
-      "that who waits for whom is not known.",
+      "it is not known which rank waits for which.",
       rank.rank.value, DurationText(function.own_ns), DurationText(busy.step_ns),
       PercentText(share), function.name, DurationText(function.peers_ns));
   finding.explanation = fmt::format(

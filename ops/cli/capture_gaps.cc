@@ -118,7 +118,7 @@ std::string StepsText(int64_t first, int64_t last) {
                        : fmt::format(" from step {} to {}", first, last);
 }
 
-// Who nothing says the rank of takes itself for rank 0.
+// A process without a rank in its environment takes rank 0.
 void AddRefusedProcesses(const StoppedCapture& refused, CaptureGaps* gaps) {
   std::vector<RankId> ranks;
   for (const uint32_t rank : refused.ranks) ranks.push_back(RankId{rank});

@@ -268,7 +268,7 @@ TEST(CaptureGaps, BetweenRanksOnTheProcessorsOfOneHostThereIsNoNetwork) {
   EXPECT_TRUE(FindLiveGaps(coverage).undecided) << "devices may be joined by a slow link";
 }
 
-// eroica.step() alone, in a program whose waits nobody knows.
+// eroica.step() alone, in a program without known waits.
 TEST(CaptureGaps, StepsWithoutAWaitDoNotShowWhoIsLate) {
   JobCoverage coverage{.world_size = 3, .ranks = {0, 1, 2}, .ranks_with_steps = 3, .most_steps = 3};
   const CaptureGaps gaps = FindLiveGaps(coverage);

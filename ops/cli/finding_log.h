@@ -47,8 +47,8 @@ class FindingLog {
   std::string progress_ EROICA_GUARDED_BY(mutex_);  // as it was last logged
 };
 
-// What a recording that was read to its end came to, and what to type next: one line. log: the one
-// that was read. lost: what it has lost, in sentences.
+// One line about a recording that was read to its end: its outcome, and the command to type next.
+// log: the recording. lost: sentences about its losses.
 absl::StatusOr<std::string> DrainOutcome(Log& log, const StateStore& store,
                                          const NodeConfig& config,
                                          const std::vector<std::string>& lost);

@@ -52,7 +52,7 @@ struct JobCoverage {
   // The longest that a connection of any recorded rank carries data, a step: while they wait for a
   // rank that is late, connections carry nothing.
   double transfer_ns = 0;
-  // Some rank waited for others in something that is known to be a wait, or a collective was seen.
+  // A collective was seen, or a rank waited in a function that is known to wait for peers.
   bool sees_waits = false;
   LongSteps long_steps;
   std::vector<StoppedCapture> stopped;  // by capture, each once

@@ -51,7 +51,7 @@ struct NoFindings {
   std::string text;  // whole sentences
   // What the recording leaves open, in whole sentences.
   std::vector<std::string> reasons;
-  bool is_healthy = false;  // a node has read all that the job sent, and there is nothing
+  bool is_healthy = false;  // a node has read all that the job sent, and found nothing
   int exit_code() const { return is_healthy ? kExitNothingFound : kExitCannotTell; }
 };
 

@@ -76,7 +76,7 @@ TEST(ExplainNoFindings, FindingsThatAreResolvedAreSaidAndNoneIsOpen) {
             "of 8 ranks seen.");
 }
 
-// Nobody has looked at the rank that is missing.
+// The missing rank was not diagnosed.
 TEST(ExplainNoFindings, AJobWhoseRanksWereNotAllSeenIsNotHealthy) {
   KnownJobs known = Nights();
   known.jobs["night"].ranks_seen = 7;

@@ -72,7 +72,7 @@ void ExpectCannotTell(const SaidOfDumps& said) {
   EXPECT_EQ(said.exit_code, kExitCannotTell);
 }
 
-// The ranks never launched what the others wait in.
+// The ranks never launched the operation in which the others wait.
 void ExpectAbsent(const SaidOfDumps& said, const std::vector<int>& ranks) {
   EXPECT_EQ(said.subkind(), "never_launched") << said.title();
   EXPECT_EQ(said.culprits, ranks);

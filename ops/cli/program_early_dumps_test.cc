@@ -39,7 +39,7 @@ TEST(ProgramOverEarlyDumps, AJobThatRunsIsNoHang) {
     const SaidOfDumps said = Diagnosed(20, late_rank);
     EXPECT_THAT(said.findings, IsEmpty()) << said.title();
     EXPECT_EQ(said.exit_code, kExitCannotTell);
-    EXPECT_THAT(said.text, HasSubstr("had been so for 16 ms at most"));
+    EXPECT_THAT(said.text, HasSubstr("written at most 16 ms after"));
     EXPECT_THAT(said.text, HasSubstr("Take the dumps again"));
   }
 }

@@ -83,8 +83,7 @@ std::function<void(int64_t)> HostSamplingOf(const ProducerConfig& config,
   };
 }
 
-// Says how many processes of this host were refused because they say they are this rank, when there
-// are more of them.
+// Reports the number of processes of this host that were refused as this rank, when it has grown.
 std::function<void(int64_t)> RefusalWatchOf(const RankClaim& claim) {
   return [&claim, said = uint32_t{0}](int64_t now_ns) mutable {
     const uint32_t refused = claim.refused();

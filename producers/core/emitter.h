@@ -5,8 +5,8 @@
 //
 // A batch that the transport does not take is dropped and counted; its count goes with the next
 // one. While the rank makes no progress it says once a second where it stands (ProgressReport).
-// While a capture is suspended it says so again as each step begins, and once a second before the
-// first one: every window knows of it, wherever a reader begins and whatever is lost.
+// Repeats that a capture is suspended as each step begins, and once a second before the first one:
+// so every window holds it, wherever a reader begins and whatever is lost.
 #pragma once
 
 #include <absl/status/status.h>

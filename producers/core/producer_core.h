@@ -232,10 +232,10 @@ typedef struct {
 EroicaTrainer eroica_trainer(void);
 // Whether it is the calling thread; false where nothing is attached.
 bool eroica_trains(void);
-// The thread of this number has ended, as a caller has seen that reads the kernel's files of it.
+// The caller has seen in /proc that the thread of this number has ended.
 void eroica_trainer_ended(uint32_t number);
-// The caller says itself, as intervals, when that thread waited for a processor, and knows what it
-// ran: better than the core's sampler of the host, which leaves it to the caller then.
+// The caller emits that thread's waits for a processor as intervals, with the functions that they
+// interrupted. The core's host sampler then emits none for it.
 void eroica_reports_processor_waits(bool reports);
 bool eroica_processor_waits_are_reported(void);
 

@@ -27,8 +27,8 @@ absl::Status SystemError(std::string_view what, const std::string& path) {
   return absl::ErrnoToStatus(errno, fmt::format("cannot {} {}", what, path));
 }
 
-// A lock begins with the holder's process number, padded to so many bytes. Behind them there is a
-// byte of each process that was refused.
+// A lock begins with the holder's process number, padded to so many bytes. One byte for each
+// refused process follows.
 constexpr int64_t kHolderBytes = 24;
 
 std::string LockPath(const std::string& folder, uint32_t rank) {

@@ -28,10 +28,10 @@ class RankClaim {
   // Whether the rank belongs to a process that this one descends from: then it is no news.
   static bool IsHeldByAncestor(const std::string& folder, uint32_t rank);
 
-  // Leaves word with the holder that this process says it is the rank, too. Nothing where the lock
-  // cannot be written.
+  // Tells the holder that another process claims its rank. Does nothing where the lock cannot be
+  // written.
   static void NoteRefused(const std::string& folder, uint32_t rank);
-  // Processes that have left word since the rank was taken; at most kMostRefused.
+  // Processes that were refused since the rank was taken; at most kMostRefused.
   uint32_t refused() const;
   static constexpr uint32_t kMostRefused = 65'536;
 

@@ -61,7 +61,7 @@ class TrainingThreadTest : public ::testing::Test {
   TrainingThread thread_{{.proc_root = files_.path(), .thread = 42}};
 };
 
-// The sampler of stacks knows better when it waited.
+// The stack sampler reports these waits instead.
 TEST_F(TrainingThreadTest, WaitsThatSomebodyElseReportsAreSamplesOnly) {
   eroica_reports_processor_waits(true);
   Say(1'000, 500);

@@ -20,7 +20,7 @@ std::optional<int64_t> WrittenNs(const std::filesystem::path& path) {
   return file.st_mtim.tv_sec * kNsPerSecond + file.st_mtim.tv_nsec;
 }
 
-// What one rank has in flight, and its pace before.
+// The operations that one rank has in flight, and its pace before.
 struct Waiting {
   int64_t since_ns = INT64_MAX;  // the first launch of it
   int64_t last_ns = 0;           // the last launch of all
@@ -50,7 +50,7 @@ std::optional<Waiting> WaitingOf(const RankDump& own, const RankLaunches& launch
 }
 
 bool IsEarly(const Waiting& waiting, int64_t written_ns) {
-  // A clock that was set, or a file that bears another time than its own.
+  // The clock was set, or the file has a time that is not its own.
   if (waiting.since_ns < 0 || written_ns < waiting.last_ns || waiting.timed_out) return false;
   return written_ns - waiting.since_ns < std::max(2 * waiting.longest_pause_ns, kLeastStandstillNs);
 }
@@ -79,9 +79,9 @@ std::optional<std::string> WhyNoStandstillYet(const RankDumps& dumps,
   }
   if (!any) return std::nullopt;
   return fmt::format(
-      "What is in flight had been so for {} at most when the dumps were written, by the times of "
-      "their files; between two launches before lay up to {}. A job that runs looks the same. Take "
-      "the dumps again, later: what is in flight then as well stands still.",
+      "The dumps were written at most {} after the launch of what is in flight, by the times of "
+      "their files; up to {} lay between two launches before. A running job looks the same. Take "
+      "the dumps again, later: an operation that is in flight in both stands still.",
       Duration(age_ns), Duration(pause_ns));
 }
 

@@ -1,7 +1,7 @@
-// Whether flight-recorder dumps were written too early to speak of a standstill. A dump of a job
-// that runs has collectives in flight, too: what tells both apart is how long they have been, and a
-// dump does not hold the moment at which it was written. Its file's time does, unless it was copied
-// without it; then it is later, and the job is taken for one that stands, as a watchdog's dump is.
+// Whether flight-recorder dumps were written too early to show a standstill. A running job has
+// collectives in flight, too: only their age tells both apart. A dump does not hold the moment at
+// which it was written; the time of its file does. A copy without that time has a later one, and is
+// read as the dump of a standstill, as a watchdog writes it.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace eroica {
 
-// A sentence or two where it is so: on each rank that has something in flight, it had been for less
-// than twice the longest time between two launches of that rank, or half a second, and for less
-// than its timeout (METHODS 1.4: a standstill lasts much longer than the job's own pace). Nothing
-// where nothing is in flight.
+// A sentence or two where it is so: on each rank with operations in flight, the oldest was younger
+// than twice the longest time between two launches of that rank, or than half a second, and than
+// its timeout (METHODS 1.4: a standstill lasts much longer than the job's own pace). Nothing where
+// no operation is in flight.
 std::optional<std::string> WhyNoStandstillYet(const RankDumps& dumps,
                                               const std::map<uint32_t, RankLaunches>& launches,
                                               const ImportReport& report);

@@ -59,7 +59,7 @@ class Table {
   bool IsOfVersion(int minor) const {
     return Number(kVersion) >> 16 == (uint64_t{3} << 8 | static_cast<uint64_t>(minor));
   }
-  // Also of what lies at 0, as a frame's executable does. False where it cannot be.
+  // 0 is an offset, too: that of a frame's executable. False where the number is none.
   bool TakeOffset(size_t place, uint16_t* offset) const {
     const uint64_t number = Number(place);
     *offset = static_cast<uint16_t>(number);

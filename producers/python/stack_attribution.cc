@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kLongestPieceNs = 100'000'000;
 // A thread that comes back after minutes in one call is told in so many pieces at most.
 constexpr int64_t kMostPieces = 256;
-// Of a stretch: shorter parts are no interval of their own.
+// Shorter parts of a stretch get no interval of their own.
 constexpr int64_t kLeastPartNs = 200'000;
 constexpr int64_t kLeastPieceNs = 50'000;
 constexpr int64_t kLeastWaitNs = 100'000;
@@ -38,7 +38,7 @@ void StackAttribution::EmitOpen(int64_t end_ns) {
 
 void StackAttribution::Add(int64_t begin_ns, int64_t end_ns, uint32_t leaf) {
   if (begin_ns >= end_ns) return;
-  // Of regions that a script enters thousands of times a step: their own intervals tell of them.
+  // Regions that a script enters thousands of times a step have intervals of their own.
   if (open_ && begin_ns == end_ns_ && end_ns - begin_ns < kLeastPieceNs) leaf = leaf_;
   if (open_ && (leaf != leaf_ || begin_ns != end_ns_)) {
     EmitOpen(end_ns_);
@@ -109,7 +109,7 @@ std::vector<uint32_t> StackAttribution::Tile(int64_t end_ns, const Parts& parts)
   }
   AddEqually(stretch_.time_ns, middle_ns, blocked);
   AddEqually(middle_ns, end_ns, running);
-  // One that blocks is seen runnable when it wakes up: by how much it waits so, few samples know.
+  // A function that blocks is seen runnable when it wakes up: few samples show for how long.
   for (uint32_t& leaf : running) {
     if (std::ranges::find(blocked, leaf) != blocked.end() && parts.blocked_ns > 0)
       leaf = EROICA_NO_PARENT;
@@ -140,7 +140,7 @@ void StackAttribution::Close(int64_t end_ns, const std::optional<RunTimes>& time
     std::vector<uint32_t> functions;
     if (!stretch_.is_covered()) functions = Tile(end_ns, parts);
     if (functions.empty() && !stretch_.is_covered() && stretch_.inside != EROICA_NO_PARENT)
-      functions = {stretch_.inside};  // nobody saw what runs in the region
+      functions = {stretch_.inside};  // no stack was seen in the region
     unplaced_wait_ns_ += parts.waited_ns;
     SpreadWait(stretch_.time_ns + (stretch_.is_covered() ? 0 : parts.blocked_ns), end_ns,
                functions);

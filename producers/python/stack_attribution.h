@@ -11,8 +11,8 @@
 // kind. A stretch without a boundary is cut every 100 ms.
 //
 // Waits for a processor lie in the time that was not blocked, and are emitted beside the functions
-// that they interrupted: as shares of the stretch (spread_share.h). Of each function that was not
-// blocked as well it is said how long it waited so: it passed in the function, too.
+// that they interrupted: as shares of the stretch (spread_share.h). A function that was never seen
+// blocked also gets its share of them as an interval within it: that time passed in it.
 //
 // What the thread does inside a collective or a wait of its data loader is that interval's:
 // nothing is emitted there. Consecutive equal functions are one interval, cut where it grows long,
@@ -42,7 +42,7 @@ class StackAttribution {
  public:
   using Emit = std::function<void(int64_t start_ns, int64_t end_ns, uint32_t function)>;
   using EmitWait = std::function<void(int64_t start_ns, int64_t end_ns)>;
-  // So long of a function's interval that begins at start_ns it waited for a processor.
+  // Within an interval of the function: it waited for a processor from start_ns to end_ns.
   using EmitWaitWithin = std::function<void(int64_t start_ns, int64_t end_ns, uint32_t function)>;
   StackAttribution(Emit emit, EmitWait emit_wait, EmitWaitWithin emit_within)
       : emit_(std::move(emit)),
@@ -50,15 +50,16 @@ class StackAttribution {
         emit_within_(std::move(emit_within)) {}
 
   void Pass(const TrainingBoundary& boundary);
-  // Not counted while the thread is covered.
+  // Not counted while what the thread is inside of covers its stacks.
   void Sample(const StackSample& sample);
-  // Whether the stretch that runs is so long that it is to be cut.
+  // Whether the current stretch is so long that it must be cut.
   bool IsLong(int64_t now_ns) const;
-  // Cuts it: what the thread has used by now, where that is known.
+  // Cuts it. times: what the thread has used by now, where that is known.
   void Cut(int64_t now_ns, const std::optional<RunTimes>& times);
   // Another thread has ended the collective that this one waited for, at some time before.
   void LeaveCollective(int64_t now_ns);
-  // Emits what is open, and forgets the stretch: what follows begins anew.
+  // Emits the open interval and forgets the stretch; the next boundary or sample begins another
+  // one.
   void Finish();
   // What the thread is inside of; before the first boundary nothing.
   uint32_t inside() const { return stretch_.inside; }
@@ -77,7 +78,8 @@ class StackAttribution {
 
   void Close(int64_t end_ns, const std::optional<RunTimes>& times);
   Parts PartsOf(int64_t end_ns, const std::optional<RunTimes>& times) const;
-  // Answers whose the time is that was not blocked; EROICA_NO_PARENT for who was blocked as well.
+  // The functions that the time not blocked belongs to; EROICA_NO_PARENT instead of one that was
+  // also seen blocked.
   std::vector<uint32_t> Tile(int64_t end_ns, const Parts& parts);
   std::vector<uint32_t> Leaves(bool blocked, Seen* seen) const;
   void AddEqually(int64_t begin_ns, int64_t end_ns, const std::vector<uint32_t>& leaves);
@@ -89,7 +91,7 @@ class StackAttribution {
   EmitWait emit_wait_;
   EmitWaitWithin emit_within_;
   bool begun_ = false;
-  TrainingBoundary stretch_;  // that began the stretch which runs
+  TrainingBoundary stretch_;  // that began the current stretch
   int64_t latest_ns_ = 0;
   std::vector<StackSample> samples_;         // in it
   std::unordered_map<uint64_t, Seen> seen_;  // by kind of stretch

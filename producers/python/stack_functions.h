@@ -19,8 +19,8 @@ class StackFunctions {
   static constexpr size_t kMostNodes = 16'384;
 
   void Name(const std::vector<NamedCode>& named);
-  // The function of the stack's leaf; `outside` where the stack is empty: what all of its frames
-  // run in (a region), EROICA_NO_PARENT where there is nothing.
+  // The function of the stack's leaf; `outside` where the stack is empty. outside: the region that
+  // all frames run in, or EROICA_NO_PARENT.
   uint32_t LeafOf(const PythonStack& stack, uint32_t outside = EROICA_NO_PARENT);
   // The function of that code called by parent.
   uint32_t FunctionOf(uint32_t parent, uint32_t code);

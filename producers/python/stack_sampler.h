@@ -105,7 +105,7 @@ class StackSampler {
   // A stack that was seen at time_ns, when the thread was in that state; nothing: a little later,
   // in whatever state.
   void Sample(int64_t time_ns, std::optional<ThreadState> state);
-  // What the training thread has passed until then; whether there was anything.
+  // Hands the boundaries until then to the attribution. Whether there were any.
   bool PassBoundaries(int64_t until_ns);
   void CutLongStretch(int64_t now_ns);
   uint32_t ProcessorWait();

@@ -1,6 +1,6 @@
-// What the training thread passes from one stretch of its work to the next, as it says so itself: a
-// step, a batch, a pass, the begin or end of a region or of a collective. Each with its time and,
-// where the kernel counts, what the thread has run and waited for a processor until then. The
+// The boundaries between stretches of the training thread's work, as the thread reports them: a
+// step, a batch, a pass, the begin or end of a region or of a collective. Each has its time and,
+// where the kernel counts, how long the thread has run and waited for a processor until then. The
 // kernel is asked twice a millisecond at most: between two answers the thread is taken for running.
 //
 // The training thread writes (with the GIL), the sampler's thread reads. Where the sampler does not
@@ -32,7 +32,7 @@ struct TrainingBoundary {
   int32_t thread = 0;  // as gettid() says
   std::optional<RunTimes> times;
   BoundaryKind kind = BoundaryKind::kNone;
-  uint32_t of = 0;                     // which mark, the function of which region
+  uint32_t of = 0;                     // the kind of a mark, the function of a region
   uint32_t inside = EROICA_NO_PARENT;  // the region that the thread is in from here on
   bool in_covered = false;             // what stacks show in that region is its own
   bool in_collective = false;          // that the thread waits for

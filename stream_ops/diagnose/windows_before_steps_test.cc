@@ -38,7 +38,7 @@ class WindowsBeforeStepsTest : public ::testing::Test {
  protected:
   WindowsBeforeStepsTest() { EXPECT_TRUE(processor_.Init(context_).ok()); }
 
-  // Four ranks, of which one runs something else for long.
+  // One of four ranks runs something else for long.
   void Send(WindowKind kind, int64_t index) {
     TrainingView job(4);
     job.RunOnAll("load", 80).Run(1, "download", 900, "train > throttled");

@@ -30,7 +30,7 @@ TEST(SteplessWindows, TheFirstStepEndsTheWindowsOfTime) {
                       .Ran("load", 2 * kSecond, 30 * kSecond)
                       .Ran("a", 16 * kSecond, 17 * kSecond)
                       .Build());
-  ASSERT_EQ(harness.patterns().size(), 2u) << "the second goes on in the first step";
+  ASSERT_EQ(harness.patterns().size(), 2u) << "the second one lasts into the first step";
   harness.Process(EventBatchBuilder(0, 1, 2)
                       .Marked(kBegin, 0, 31 * kSecond)
                       .Ran("init", 12 * kSecond, 31 * kSecond)

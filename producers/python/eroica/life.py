@@ -50,7 +50,7 @@ _LAUNCHER_MODULES = (
 )
 
 
-# By the framework's module: who knows the rank.
+# By the framework's module: the function that returns the rank.
 _RANKS = {
     "jax._src.distributed": ("eroica.jax_training", "rank_of_process"),
     "mpi4py.MPI": ("eroica.mpi_communicators", "rank_of_world"),

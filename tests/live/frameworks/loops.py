@@ -23,7 +23,7 @@ def loader_of(plant, **options):
 
 
 def one_optimizer(plant, wrap, workers=0, micro_batches=1):
-    """A step: micro-batches of which the last one's gradients are reduced, then the optimizer."""
+    """A step: micro-batches, a reduction of the gradients with the last one, the optimizer."""
     model = wrap(torch_parts.Net())
     optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
     batches = loader_of(plant, num_workers=workers, persistent_workers=workers > 0)
