@@ -64,6 +64,12 @@ std::string Count(size_t number, std::string_view noun) {
   return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
 }
 
+// "one rank waits", "3 ranks wait".
+std::string VictimsWait(const Finding& finding) {
+  const size_t count = finding.victims.size();
+  return count == 1 ? "one rank waits" : Count(count, "rank") + " wait";
+}
+
 // The ranks that wait are one operation ahead of the others, and no more than these.
 void SayOneAhead(const HangClaim& claim, const Words& w, Finding* f) {
   const std::string ahead = RanksText(claim.ahead);
@@ -88,16 +94,15 @@ void SayOneAhead(const HangClaim& claim, const Words& w, Finding* f) {
 void SayCompiles(const Words& w, Finding* f) {
   f->severity = Severity::kMinor;
   f->subkind = kHangCompiling;
-  f->title = fmt::format(
-      "{} compile{}{}: {} not launched {} yet, {} for it.", Sentence(w.culprits), w.one ? "s" : "",
-      w.since, w.one ? "it has" : "they have", w.operation,
-      f->victims.size() == 1 ? "one rank waits" : Count(f->victims.size(), "rank") + " wait");
+  f->title = fmt::format("{} compile{}{}: {} not launched {} yet, {} for it.", Sentence(w.culprits),
+                         w.one ? "s" : "", w.since, w.one ? "it has" : "they have", w.operation,
+                         VictimsWait(*f));
   f->explanation = fmt::format(
       "{} wait in {}. The training thread of {} is in the compiler of torch.compile meanwhile: the "
       "job continues when the compiler has finished.",
       w.waiting, w.operation, w.culprits);
   f->suggested_action = fmt::format(
-      "Do not restart the job. If it happens again, TORCH_LOGS=recompiles on {} says why.",
+      "Let the job continue. If it happens again, TORCH_LOGS=recompiles on {} says why.",
       w.culprits);
 }
 
@@ -105,10 +110,8 @@ void SayNeverLaunched(const HangClaim& claim, const Words& w, const HungOperatio
                       Finding* f) {
   if (!claim.ahead.empty()) return SayOneAhead(claim, w, f);
   if (!w.of_dumps && IsInCompiler(f->stack + "\n" + f->function)) return SayCompiles(w, f);
-  f->title = fmt::format(
-      "The job hangs{}: {} never launched {}{}, {} for it.", w.since, w.culprits, w.operation,
-      w.function,
-      f->victims.size() == 1 ? "one rank waits" : Count(f->victims.size(), "rank") + " wait");
+  f->title = fmt::format("The job hangs{}: {} never launched {}{}, {} for it.", w.since, w.culprits,
+                         w.operation, w.function, VictimsWait(*f));
   f->explanation = fmt::format(
       "{} {} launched {} and {} for it. {} {} not: by the sequence numbers {} behind all others "
       "there, and no collective in flight holds {}. So the fault lies in what {} training thread "
@@ -141,9 +144,8 @@ void SayWithoutDump(const Words& w, Finding* f) {
 
 void SaySilent(const Words& w, const HungOperation&, Finding* f) {
   if (w.of_dumps) return SayWithoutDump(w, f);
-  f->title = fmt::format(
-      "The job hangs{}: {} {} silent, {} for it.", w.since, w.culprits, w.one ? "is" : "are",
-      f->victims.size() == 1 ? "one rank waits" : Count(f->victims.size(), "rank") + " wait");
+  f->title = fmt::format("The job hangs{}: {} {} silent, {} for it.", w.since, w.culprits,
+                         w.one ? "is" : "are", VictimsWait(*f));
   f->explanation = fmt::format(
       "{} wait in {}. Nothing has come from {} since: neither events nor reports of progress, "
       "which every living producer sends each second. The process or its host is gone.",
@@ -158,8 +160,7 @@ void SaySilent(const Words& w, const HungOperation&, Finding* f) {
 void SayDevice(const Words& w, const HungOperation& operation, Finding* f) {
   f->title = fmt::format(
       "The job hangs{}: {} launched {}, and {} own device{} not make progress; {} for it.", w.since,
-      w.culprits, w.operation, w.one ? "its" : "their", w.one ? " does" : "s do",
-      f->victims.size() == 1 ? "one rank waits" : Count(f->victims.size(), "rank") + " wait");
+      w.culprits, w.operation, w.one ? "its" : "their", w.one ? " does" : "s do", VictimsWait(*f));
   f->explanation =
       operation.through.empty()
           ? fmt::format(
