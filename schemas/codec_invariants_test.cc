@@ -334,6 +334,11 @@ TEST(RankStandingInvariants, Standing) {
   REFUSED(kNotInOrder, std::swap(v.in_flight[0], v.in_flight[1]));
   REFUSED(kIndexOutOfRange, v.operations[0].communicator = 1);
   REFUSED(kValueOutOfRange, v.operations[0].completed = 44);
+  REFUSED(kValueOutOfRange, v.end = ProcessEnd{.exit_code = 256});
+  REFUSED(kValueOutOfRange, v.end = ProcessEnd{.exit_code = -2});
+  REFUSED(kValueOutOfRange, v.end = ProcessEnd{.signal = 65});
+  REFUSED(kTimeOutOfRange, v.end = ProcessEnd{.started_ns = -1});
+  REFUSED(kValueOutOfRange, (v.end = ProcessEnd{.exit_code = 1, .signal = 9}));
 }
 
 // What no value may do: a batch of an import has ended `eroica diagnose` here, more than once.

@@ -138,5 +138,17 @@ TEST(PayloadOfToday, StartsThatAreUnknownAndSidesThatCannotMeet) {
   ExpectSameBehindTheWire(standing);
 }
 
+TEST(PayloadOfToday, EndsOfProcesses) {
+  RankStanding standing = ExampleRankStanding();
+  const ProcessEnd ends[] = {{},
+                             {.exit_code = 0},
+                             {.exit_code = 1},
+                             {.signal = 9, .started_ns = 1, .out_of_memory = true}};
+  for (const ProcessEnd& end : ends) {
+    standing.end = end;
+    ExpectSameBehindTheWire(standing);
+  }
+}
+
 }  // namespace
 }  // namespace eroica

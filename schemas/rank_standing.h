@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "schemas/function.h"
 #include "schemas/ids.h"
 #include "schemas/pause.h"
+#include "schemas/process_end.h"
 #include "schemas/window.h"
 
 namespace eroica {
@@ -48,6 +50,9 @@ struct RankStanding {
   // By time: what its connections did since the report before. Busy and without bytes: sends are
   // posted, and none completes.
   std::vector<ConnectionSample> connections;
+  // The process has ended, at time_ns; the rest is where it stood when it was last looked at. Said
+  // by its launcher's host, not by itself.
+  std::optional<ProcessEnd> end;
 
   int64_t stalled_ns() const { return time_ns - last_progress_ns; }
   friend bool operator==(const RankStanding&, const RankStanding&) = default;

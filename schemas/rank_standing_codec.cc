@@ -40,6 +40,13 @@ void Write(const RankStanding& standing, WireWriter& writer) {
   table.add_collectives_suspended(standing.collectives_suspended);
   table.add_starts_unknown(standing.starts_unknown);
   table.add_in_flight_side(sides);
+  if (standing.end) {
+    table.add_process_ended(true);
+    table.add_exit_code(standing.end->exit_code);
+    table.add_exit_signal(standing.end->signal);
+    table.add_process_started_ns(standing.end->started_ns);
+    table.add_out_of_memory(standing.end->out_of_memory);
+  }
   wire::FinishRankStandingBuffer(writer.builder(), table.Finish());
 }
 
@@ -68,6 +75,13 @@ void Read(const wire::RankStanding& from, WireReader& reader, RankStanding* to) 
   ReadInFlight(from.in_flight(), from.in_flight_side(), reader, &to->in_flight);
   ReadOperations(from.operations(), reader, &to->operations);
   ReadConnections(from.connections(), reader, &to->connections);
+  to->end.reset();
+  if (from.process_ended()) {
+    to->end = ProcessEnd{.exit_code = from.exit_code(),
+                         .signal = from.exit_signal(),
+                         .started_ns = from.process_started_ns(),
+                         .out_of_memory = from.out_of_memory()};
+  }
 }
 
 }  // namespace eroica

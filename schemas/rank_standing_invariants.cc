@@ -3,6 +3,18 @@
 #include "schemas/violation.h"
 
 namespace eroica {
+namespace {
+
+void CheckEnd(const ProcessEnd& end, Violation& violation) {
+  violation.Require(end.exit_code >= -1 && end.exit_code <= kHighestExitCode,
+                    DropReason::kValueOutOfRange);
+  violation.Require(end.signal >= 0 && end.signal <= kHighestSignal, DropReason::kValueOutOfRange);
+  violation.RequireTime(end.started_ns);
+  // by the one or by the other
+  violation.Require(end.exit_code < 0 || end.signal == 0, DropReason::kValueOutOfRange);
+}
+
+}  // namespace
 
 DropReason CheckInvariants(const RankStanding& standing) {
   Violation violation;
@@ -28,6 +40,7 @@ DropReason CheckInvariants(const RankStanding& standing) {
                   violation);
   CheckConnections(standing.connections, standing.communicators.size(), standing.world_size,
                    violation);
+  if (standing.end) CheckEnd(*standing.end, violation);
   return violation.reason();
 }
 

@@ -28,6 +28,9 @@ inline constexpr std::string_view kRecompilation = "recompilation";
 // Subkind of a standstill in which a rank compiles: it ends when the compiler has finished.
 inline constexpr std::string_view kHangCompiling = "compiling";
 
+// Subkind of a claim that the process of a rank ended while the job trained.
+inline constexpr std::string_view kEndedProcess = "ended_process";
+
 // Subkind of a claim by the order of arrival alone, of windows of few steps: what the rank ran at
 // that moment is named, which need not be why.
 inline constexpr std::string_view kLateArrival = "late_arrival";

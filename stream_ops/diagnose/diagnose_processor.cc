@@ -269,39 +269,6 @@ absl::Status DiagnoseProcessor::Add(CollectiveSummary summary, const ConsumerRec
   return absl::OkStatus();
 }
 
-absl::Status DiagnoseProcessor::Add(RankStanding standing, const ConsumerRecord& record) {
-  ++probe_.standings_received;
-  const JobId id = standing.job;
-  const absl::StatusOr<DiagnosedJob*> job = FindJob(id);
-  if (!job.ok()) return job.status();
-  ages_.Hear(id, record.offset, true);
-  const uint64_t newest_run = (*job)->windows.runs().newest_run();
-  Window window{.kind = standing.window_kind,
-                .index = standing.window_index,
-                .start_ns = standing.time_ns,
-                .end_ns = standing.time_ns,
-                .first_step = standing.step,
-                .last_step = standing.step};
-  (*job)->windows.NumberOpen(standing.rank, &window);
-  standing.window_index = window.index;
-  if (absl::Status status = HearOfRuns(id, **job, newest_run); !status.ok()) return status;
-  (*job)->hangs.Add(std::move(standing), record.offset);
-  DiagnoseHangs(id, **job, false);
-  return absl::OkStatus();
-}
-
-void DiagnoseProcessor::DiagnoseHangs(const JobId& id, DiagnosedJob& job, bool end) {
-  while (const std::optional<HangWatch::Due> due = job.hangs.TakeDue(end)) {
-    ++probe_.standstills_diagnosed;
-    int64_t latest_ns = 0;
-    for (const RankStanding& standing : due->standings)
-      latest_ns = std::max(latest_ns, standing.time_ns);
-    for (Finding& finding : hang_operator_.Evaluate(due->view))
-      Publish(job.lifecycle.Report(std::move(finding)), latest_ns / kNsPerMs);
-    KeepStalledStep(id, due->step, due->level, context_->changes());
-  }
-}
-
 void DiagnoseProcessor::DiagnoseOldest(const JobId& id, DiagnosedJob& job, WindowEnd end) {
   const WindowId oldest = *job.windows.Oldest();
   const bool complete = job.windows.OldestComplete() == oldest;

@@ -118,6 +118,8 @@ class DiagnoseProcessor final : public Processor {
   template <typename T>
   absl::Status DecodeAndAdd(const ConsumerRecord& record);
   absl::Status DeadLetter(DropReason reason);
+  // A process that has ended: at once, as nothing will wait for it.
+  void DiagnoseEnd(const RankStanding& standing, DiagnosedJob& job, int64_t timestamp_ms);
   void DiagnoseHangs(const JobId& id, DiagnosedJob& job, bool end);
   void CloseComplete(const JobId& id, DiagnosedJob& job);
   void Diagnose(const JobId& id, DiagnosedJob& job, WindowId window_id, WindowEnd end);

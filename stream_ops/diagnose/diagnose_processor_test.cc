@@ -15,6 +15,7 @@
 #include "schemas/test_encoder.h"
 #include "state_store/in_memory_store.h"
 #include "state_store/key_schema.h"
+#include "stream_ops/diagnose/testing/recording_context.h"
 
 namespace eroica {
 namespace {
@@ -25,52 +26,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
-
-// What a task gives a processor, with everything in the open.
-class RecordingContext final : public ProcessorContext {
- public:
-  explicit RecordingContext(InMemoryStore& store) : store_(store) {}
-
-  void Forward(Topic, std::string, PayloadType, Bytes, int64_t, const JobId&) override {
-    ADD_FAILURE() << "findings are events";
-  }
-  void ForwardEvent(EventRecord event) override {
-    const JobId job(std::string(FindHeader(event.headers, kHeaderJob).value()));
-    EXPECT_EQ(event.key, JobKey(job));
-    if (event.topic == Topic::kFindingsJson) {
-      json_events.push_back(std::move(event));
-      return;
-    }
-    EXPECT_EQ(event.topic, Topic::kFindings);
-    EXPECT_EQ(FindHeader(event.headers, kHeaderSchema), SchemaId(PayloadType::kFinding));
-    Finding finding;
-    EXPECT_EQ(decoder_.Decode(std::as_bytes(std::span(event.value)), &finding), DropReason::kNone);
-    EXPECT_EQ(FindHeader(event.headers, "ce_id"), FindingVersionId(finding));
-    findings.push_back(std::move(finding));
-    timestamps.push_back(event.timestamp_ms);
-  }
-  void DeadLetter(DropReason reason) override { dead_letters.push_back(reason); }
-  void DropOutput(DropReason reason) override { outputs_dropped.push_back(reason); }
-  void CountUnused(DropReason reason, uint64_t events) override { unused[reason] += events; }
-  const StateStore& store() const override { return store_; }
-  StateChanges& changes() override { return changes_; }
-  void Commit() {
-    EXPECT_TRUE(store_.Write(changes_).ok());
-    changes_.clear();
-  }
-
-  std::vector<Finding> findings;
-  std::vector<EventRecord> json_events;
-  std::vector<int64_t> timestamps;
-  std::vector<DropReason> dead_letters;
-  std::vector<DropReason> outputs_dropped;
-  std::map<DropReason, uint64_t> unused;
-
- private:
-  InMemoryStore& store_;
-  StateChanges changes_;
-  Decoder decoder_;
-};
 
 class DiagnoseProcessorTest : public ::testing::Test {
  protected:

@@ -52,6 +52,9 @@ class JobWindows {
   // Whether the rank is in the run that was begun last.
   bool IsInNewestRun(RankId rank) const;
 
+  // The largest that a rank names in the newest window; 0 before the first one.
+  uint32_t newest_world_size() const { return newest_world_size_; }
+
   Added Add(PatternBatch batch, int64_t offset, int64_t timestamp_ms);
   Added Add(CollectiveSummary summary, int64_t offset, int64_t timestamp_ms);
 

@@ -440,6 +440,11 @@ std::string HostileRankStanding(FuzzBytes& bytes) {
   standing.in_flight = InFlight(bytes, standing.world_size, communicators);
   standing.operations = Operations(bytes, standing.world_size, communicators);
   standing.connections = Connections(bytes, standing.world_size, communicators);
+  if (bytes.Flag()) {
+    standing.end = ProcessEnd{.exit_code = static_cast<int32_t>(bytes.Byte()) - 1,
+                              .out_of_memory = bytes.Flag()};
+    if (standing.end->exit_code < 0) standing.end->signal = bytes.Byte() % (kHighestSignal + 1);
+  }
   return Encoded(standing);
 }
 

@@ -19,7 +19,7 @@ _MEASUREMENTS = (*_NUMBERS, "diagnosis/measurements/", "diagnosis/step_accountin
 _REPORT = (*_MEASUREMENTS, "diagnosis/hypotheses/", "diagnosis/report/")
 OPERATORS = tuple(
     "diagnosis/%s/" % name
-    for name in ("collective_wait", "hang", "imbalance", "link_matrix", "monitoring_gap", "recompilation", "regression", "slow_host", "slow_rank", "spike")
+    for name in ("collective_wait", "ended_process", "hang", "imbalance", "link_matrix", "monitoring_gap", "recompilation", "regression", "slow_host", "slow_rank", "spike")
 )
 _CLAIMS = (*_REPORT, "diagnosis/operator.h", *OPERATORS)
 ROOMS_OF_DIAGNOSIS = (

@@ -1,0 +1,21 @@
+// A rank whose process ended while the job trained. Claim, evidence and silence: README.md beside
+// this file. Pure.
+#pragma once
+
+#include <optional>
+
+#include "schemas/finding.h"
+#include "schemas/rank_standing.h"
+
+namespace eroica {
+
+// Of the standing that its launcher's host sent for it (RankStanding::end). world_size: of the job,
+// where more ranks are known than the standing says. Nothing where the process has not ended, or
+// ended with success. It has an id.
+std::optional<Finding> FindEndedProcess(const RankStanding& standing, uint32_t world_size);
+
+// Whether an open finding of the job says already why its processes end: the process of another
+// rank ended no later, and while this one ran. What ends after it ends because of it.
+bool IsExplainedBy(const Finding& open, const RankStanding& standing);
+
+}  // namespace eroica
