@@ -140,6 +140,39 @@ void Emitter::ReportIfStalled(int64_t now_ns) {
   maker_.AddReport(std::move(report));
 }
 
+RankStanding Emitter::Place(int64_t now_ns) const {
+  const ProducerIdentity& identity = options_.identity;
+  RankStanding place;
+  place.job = identity.job;
+  place.rank = identity.rank;
+  place.world_size = identity.world_size;
+  place.host = identity.host;
+  place.device = state_->device.load(std::memory_order_relaxed);
+  place.pid = identity.pid;
+  place.time_ns = now_ns;
+  place.last_progress_ns = std::clamp<int64_t>(last_progress_ns_, 0, now_ns);
+  place.step_mean_ns = steps_.mean_step_ns();
+  if (steps_.has_begun()) {
+    place.step = steps_.step();
+    place.last_step = place.step - 1;
+  }
+  if (steps_.has_begun() && identity.window_steps > 0) {
+    place.window_kind = WindowKind::kSteps;
+    place.window_index =
+        StepWindows{.size = identity.window_steps, .offset = identity.window_offset}.IndexOf(
+            place.step);
+  }
+  const std::vector<std::string> path =
+      state_->names.PathTo(state_->training_function.load(std::memory_order_relaxed));
+  if (path.empty()) return place;
+  place.function = path.back();
+  for (size_t i = 0; i + 1 < path.size(); ++i) {
+    if (i > 0) place.stack += kStackSeparator;
+    place.stack += path[i];
+  }
+  return place;
+}
+
 void Emitter::SetGate(int64_t now_ns) {
   // As many steps as may begin until the next rounds have set the gate.
   constexpr int64_t kAheadNs = 1'200'000'000;

@@ -24,6 +24,7 @@
 #include "producers/core/core_state.h"
 #include "producers/core/step_detector.h"
 #include "schemas/capture_gap.h"
+#include "schemas/rank_standing.h"
 
 namespace eroica {
 
@@ -57,6 +58,8 @@ class Emitter {
   Degradation TakeDegradation(int64_t now_ns) { return steps_.Check(now_ns); }
   // Python is traced in full, or is about to be.
   bool expects_many_events() const { return plan_.WantsFullTrace(); }
+  // Where the rank stands, for whoever asks when its process is gone.
+  RankStanding Place(int64_t now_ns) const;
   int64_t step() const { return steps_.step(); }
   int64_t mean_step_ns() const { return steps_.mean_step_ns(); }
   const absl::Status& last_error() const { return last_error_; }

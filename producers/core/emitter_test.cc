@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "schemas/capture_gap.h"
+#include "schemas/codec.h"
 #include "schemas/invariants.h"
 #include "schemas/time_unit.h"
 
@@ -74,6 +75,29 @@ class EmitterTest : public ::testing::Test {
   std::unique_ptr<Emitter> emitter_;
   EventRing* ring_ = nullptr;
 };
+
+TEST_F(EmitterTest, ThePlaceIsTheStepAndTheFunctionOfTheTrainingThread) {
+  EXPECT_EQ(emitter_->Place(5).step, -1);
+  const uint32_t main = Function("train.py(1): main");
+  const uint32_t step = Function("train.py(7): step", FunctionClass::kPython, main);
+  state_.training_function = Function("data.py(9): load", FunctionClass::kPython, step);
+  state_.device = 3;
+  PushMark(1'000, MarkKind::kStepBegin, 41);
+  emitter_->Tick(2'000);
+  const RankStanding place = emitter_->Place(3'000);
+  EXPECT_EQ(place.job, JobId{"job"});
+  EXPECT_EQ(place.rank, RankId{1});
+  EXPECT_EQ(place.world_size, 4u);
+  EXPECT_EQ(place.device, 3);
+  EXPECT_EQ(place.step, emitter_->step());
+  EXPECT_EQ(place.time_ns, 3'000);
+  EXPECT_EQ(place.last_progress_ns, 2'000);
+  EXPECT_EQ(place.function, "data.py(9): load");
+  EXPECT_EQ(place.stack, "train.py(1): main > train.py(7): step");
+  EXPECT_EQ(place.window_kind, WindowKind::kTime) << "nobody asked for windows of steps";
+  Bytes payload;
+  EXPECT_EQ(Encoder().TryEncode(place, &payload), DropReason::kNone);
+}
 
 TEST_F(EmitterTest, EventsComeByStartWithOnlyTheNamesThatTheyUse) {
   state_.names.LaneOf("main", LaneKind::kTrainingThread);

@@ -14,6 +14,7 @@
 
 #include "producers/core/background_thread.h"
 #include "producers/core/capture_requests.h"
+#include "producers/core/place_note.h"
 
 namespace eroica {
 namespace {
@@ -112,6 +113,7 @@ void EmitterThread::Loop(Emitter& emitter, Transport& transport) {
   milliseconds tick = std::min(longest, kLongestTickOfMany);
   absl::Status told;
   CaptureRequests requests(parts_.config.requests);
+  PlaceNote note(parts_.config.exchange, parts_.emitter.identity.rank.value);
   for (int round = 0; !WaitFor(tick); ++round) {
     if (parts_.periodic) parts_.periodic(state.clock.NowNs());
     state.watches.LookAtAll();
@@ -119,6 +121,8 @@ void EmitterThread::Loop(Emitter& emitter, Transport& transport) {
     tick = NextTick(tick, full, emitter.expects_many_events(), longest);
     if (round % kTicksBetweenReclaims == 0) state.rings->Reclaim(IsAlive);
     NoteCost(transport);
+    if (const int64_t now_ns = state.clock.NowNs(); note.IsDue(now_ns))
+      note.Write(emitter.Place(now_ns), now_ns);
     if (requests.Tick(state.clock.NowNs(), parts_.emitter.identity, emitter, transport) ==
         CaptureRequests::Answer::kStop) {
       parts_.give_up("switched off by the control topic");
@@ -130,6 +134,8 @@ void EmitterThread::Loop(Emitter& emitter, Transport& transport) {
     }
   }
   emitter.Finish(state.clock.NowNs());
+  if (const int64_t now_ns = state.clock.NowNs(); note.IsOpen())
+    note.Write(emitter.Place(now_ns), now_ns);
   transport.Close(CloseTimeout()).IgnoreError();
   NoteCost(transport);
 }

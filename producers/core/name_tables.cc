@@ -74,6 +74,15 @@ uint16_t NameTables::CommunicatorOf(const Communicator& communicator) {
   return static_cast<uint16_t>(communicators_.size() - 1);
 }
 
+std::vector<std::string> NameTables::PathTo(uint32_t function) const {
+  const MutexLock lock(mutex_);
+  std::vector<std::string> names;
+  for (uint32_t at = function; at < functions_.size(); at = functions_[at].parent)
+    names.push_back(functions_[at].name);
+  std::ranges::reverse(names);
+  return names;
+}
+
 void NameTables::CopyNew(std::vector<FunctionDef>* functions, std::vector<Lane>* lanes,
                          std::vector<Communicator>* communicators) const {
   const MutexLock lock(mutex_);

@@ -40,6 +40,9 @@ class NameTables {
   // kNoCommunicator where the table is full.
   uint16_t CommunicatorOf(const Communicator& communicator);
 
+  // The function's name and its callers', outermost first; empty where it is no number.
+  std::vector<std::string> PathTo(uint32_t function) const;
+
   // Rows that the caller has not seen yet, appended to what it has. Emitter's thread.
   void CopyNew(std::vector<FunctionDef>* functions, std::vector<Lane>* lanes,
                std::vector<Communicator>* communicators) const;

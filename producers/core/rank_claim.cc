@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <optional>
@@ -30,10 +32,6 @@ absl::Status SystemError(std::string_view what, const std::string& path) {
 // A lock begins with the holder's process number, padded to so many bytes. One byte for each
 // refused process follows.
 constexpr int64_t kHolderBytes = 24;
-
-std::string LockPath(const std::string& folder, uint32_t rank) {
-  return fmt::format("{}/rank-{}.lock", folder, rank);
-}
 
 // A folder that somebody else made for us could be a link to anywhere.
 absl::Status CheckIsOurs(const std::string& folder) {
@@ -64,6 +62,10 @@ std::string DefaultExchangeFolder(const std::string& job) {
   // The job's name may hold anything: its hash is the folder's name.
   const uint64_t hash = HashFunction(FunctionClass::kPython, job, FunctionId{0}).value;
   return fmt::format("{}/eroica-{}-{:016x}", ExchangeParents()[0], ::geteuid(), hash);
+}
+
+std::string RankClaim::LockPath(const std::string& folder, uint32_t rank) {
+  return fmt::format("{}/rank-{}.lock", folder, rank);
 }
 
 absl::StatusOr<RankClaim> RankClaim::Take(const std::string& folder, uint32_t rank) {
@@ -113,6 +115,29 @@ bool RankClaim::IsHeldByAncestor(const std::string& folder, uint32_t rank) {
     process = std::atoi(line.c_str() + name_end + 4);
   }
   return false;
+}
+
+std::vector<RankClaim::Holder> RankClaim::HoldersIn(const std::string& folder) {
+  constexpr std::string_view kBegin = "rank-";
+  constexpr std::string_view kEnd = ".lock";
+  std::vector<Holder> holders;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) continue;
+    uint32_t rank = 0;
+    const char* const first = name.data() + kBegin.size();
+    const char* const last = name.data() + name.size() - kEnd.size();
+    const auto [rest, failed] = std::from_chars(first, last, rank);
+    if (failed != std::errc() || rest != last) continue;
+    const std::optional<std::string> written =
+        ReadFile(entry->path().string(), kHolderBytes + 2 * kMostRefused);
+    const int32_t pid = written ? std::atoi(written->c_str()) : 0;
+    if (pid > 0) holders.push_back({.rank = rank, .pid = pid});
+  }
+  std::ranges::sort(holders, {}, &Holder::rank);
+  return holders;
 }
 
 void RankClaim::NoteRefused(const std::string& folder, uint32_t rank) {

@@ -28,6 +28,16 @@ class RankClaim {
   // Whether the rank belongs to a process that this one descends from: then it is no news.
   static bool IsHeldByAncestor(const std::string& folder, uint32_t rank);
 
+  // The file that the holder has open as long as it is the rank.
+  static std::string LockPath(const std::string& folder, uint32_t rank);
+
+  // Who has written itself down as a rank in the folder, by rank. It need no longer live.
+  struct Holder {
+    uint32_t rank = 0;
+    int32_t pid = 0;
+  };
+  static std::vector<Holder> HoldersIn(const std::string& folder);
+
   // Tells the holder that another process claims its rank. Does nothing where the lock cannot be
   // written.
   static void NoteRefused(const std::string& folder, uint32_t rank);

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <vector>
 
 #include "stream_ops/recording/scratch_directory.h"
 
@@ -27,6 +29,20 @@ TEST(RankClaim, MakesAFolderAndALockForThisUserAlone) {
   EXPECT_TRUE(absl::IsAlreadyExists(RankClaim::Take(folder, 3).status()));
   EXPECT_TRUE(RankClaim::IsHeldByAncestor(folder, 3));
   EXPECT_FALSE(RankClaim::IsHeldByAncestor(folder, 4));
+}
+
+TEST(RankClaim, EverybodyMayAskWhoHoldsWhichRank) {
+  const ScratchDirectory scratch;
+  EXPECT_TRUE(RankClaim::HoldersIn(scratch.path() + "/none").empty());
+  const absl::StatusOr<RankClaim> claim = RankClaim::Take(scratch.path(), 12);
+  ASSERT_TRUE(claim.ok());
+  for (const char* name : {"rank-x.lock", "rank-.lock", "rank-3.place", "rank-4294967296.lock"})
+    std::ofstream(scratch.path() + "/" + name) << "1";
+  std::ofstream(scratch.path() + "/rank-2.lock") << "no number";
+  const std::vector<RankClaim::Holder> holders = RankClaim::HoldersIn(scratch.path());
+  ASSERT_EQ(holders.size(), 1u);
+  EXPECT_EQ(holders[0].rank, 12u);
+  EXPECT_EQ(holders[0].pid, ::getpid());
 }
 
 // Four processes without a rank in their environment all are rank 0.
