@@ -11,12 +11,17 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
+#include <limits>
 
 namespace eroica {
 namespace {
 
 std::atomic<pid_t> job = 0;
 std::atomic<pid_t> ended_by_signals = 0;
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+std::atomic<int64_t> told_to_end_ns{kNever};
+static_assert(std::atomic<int64_t>::is_always_lock_free);
 static_assert(std::atomic<pid_t>::is_always_lock_free);
 
 // What a terminal sends (Ctrl-C, Ctrl-\, Ctrl-Z) goes to the whole process group, the job has it
@@ -24,8 +29,18 @@ static_assert(std::atomic<pid_t>::is_always_lock_free);
 constexpr int kFromTerminal[] = {SIGINT, SIGQUIT};
 constexpr int kForwarded[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT};
 
+// Signal-safe: clock_gettime(2) is.
+void NoteThatToldToEnd(int number) {
+  if (number != SIGTERM && number != SIGHUP && number != SIGINT && number != SIGQUIT) return;
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  int64_t never = kNever;
+  told_to_end_ns.compare_exchange_strong(never, now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec);
+}
+
 extern "C" void Forward(int number, siginfo_t*, void*) {
   const int before = errno;
+  NoteThatToldToEnd(number);
   const pid_t pid = job.load(std::memory_order_relaxed);
   if (pid > 0) ::kill(pid, number);
   errno = before;
@@ -33,6 +48,7 @@ extern "C" void Forward(int number, siginfo_t*, void*) {
 
 // Sent by a person to this process alone: then the job has not had it.
 extern "C" void ForwardUnlessFromTerminal(int number, siginfo_t* info, void* context) {
+  NoteThatToldToEnd(number);
   if (info->si_code == SI_USER || info->si_code == SI_QUEUE) Forward(number, info, context);
 }
 
@@ -127,6 +143,8 @@ absl::StatusOr<JobProcess> JobProcess::Start(const std::vector<std::string>& com
   ::signal(SIGPIPE, SIG_IGN);
   return JobProcess(pid);
 }
+
+int64_t JobProcess::told_to_end_ns() { return eroica::told_to_end_ns.load(); }
 
 int JobProcess::Wait() {
   // The number is the job's until it is waited for: no signal may go to whoever has it next.

@@ -7,6 +7,7 @@
 #include <absl/status/statusor.h>
 #include <sys/types.h>
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ class JobProcess {
 
   // Waits for its end and forwards signals meanwhile. The status of waitpid.
   int Wait();
+  // When this process was first told to end by a signal, wall clock; the largest number: never.
+  static int64_t told_to_end_ns();
   pid_t pid() const { return pid_; }
 
  private:

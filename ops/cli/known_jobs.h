@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ops/cli/capture_gaps.h"
@@ -52,6 +53,7 @@ struct NoFindings {
   // What the recording leaves open, in whole sentences.
   std::vector<std::string> reasons;
   bool is_healthy = false;  // a node has read all that the job sent, and found nothing
+  std::string_view verdict() const { return is_healthy ? "nothing found" : "cannot tell"; }
   int exit_code() const { return is_healthy ? kExitNothingFound : kExitCannotTell; }
 };
 

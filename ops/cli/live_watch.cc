@@ -9,9 +9,12 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "diagnosis/report/subkinds.h"
 #include "ops/cli/finding_filter.h"
 #include "ops/cli/finding_text.h"
 #include "ops/cli/local_page.h"
@@ -23,6 +26,8 @@
 #include "ops/cli/wrapped_text.h"
 #include "ops/config/memory_shares.h"
 #include "ops/findings/finding_reader.h"
+#include "ops/launch/end_watch.h"
+#include "ops/launch/first_end.h"
 #include "schemas/finding_json.h"
 #include "schemas/printable_text.h"
 #include "state_store/rocksdb_store.h"
@@ -38,10 +43,15 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kPoll{250};
 
-// Readable at its end only: nobody writes to it.
 bool HasEnded(int fd, milliseconds timeout) {
   pollfd watched{.fd = fd, .events = POLLIN, .revents = 0};
   return ::poll(&watched, 1, static_cast<int>(timeout.count())) > 0;
+}
+
+// Where the launcher's process is gone without a word, nobody knows how the job ended.
+std::optional<JobEnd> ReadJobEnd(int fd) {
+  JobEnd end;
+  return ::read(fd, &end, sizeof(end)) == sizeof(end) ? std::optional(end) : std::nullopt;
 }
 
 std::string Since(Clock::time_point start) {
@@ -76,11 +86,15 @@ class Screen {
     return static_cast<size_t>(std::ranges::count_if(
         latest_, [](const auto& shown) { return shown.second.state != FindingState::kResolved; }));
   }
+  bool has_ended_process() const {
+    return std::ranges::any_of(
+        latest_, [](const auto& shown) { return shown.second.subkind == kEndedProcess; });
+  }
   size_t resolved() const { return latest_.size() - open(); }
 
   // none: as `eroica findings` says it of the same log.
   void Summarize(const NoFindings& none) const {
-    if (options_.json) return;
+    if (options_.json) return SummarizeAsJson(none);
     if (!latest_.empty()) {
       std::vector<Finding> findings;
       for (const auto& [id, finding] : latest_) findings.push_back(finding);
@@ -104,6 +118,17 @@ class Screen {
   }
 
  private:
+  // One object behind the findings: without it silence would be taken for "nothing found".
+  void SummarizeAsJson(const NoFindings& none) const {
+    const bool found = open() > 0;
+    const nlohmann::json word = {{"last_word", found ? "findings" : none.verdict()},
+                                 {"open", open()},
+                                 {"resolved", resolved()},
+                                 {"text", found ? "" : none.text},
+                                 {"reasons", none.reasons}};
+    std::cerr << word.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+  }
+
   const LiveWatchOptions& options_;
   const Clock::time_point start_;
   std::map<std::string, Finding> latest_;  // by id
@@ -149,9 +174,29 @@ absl::Status Drain(Log& log, StateStore& store, const NodeConfig& config,
   return absl::OkStatus();
 }
 
+EndWatchOptions EndWatchOptionsOf(const LiveWatchOptions& options) {
+  EndWatchOptions ends{.exchange_folder = options.exchange_folder,
+                       .topic_prefix = options.config.node.topic_prefix,
+                       .job = JobId{options.job},
+                       .partition = {}};
+  if (options.run_node) ends.partition = options.config.topics.events_partitions - 1;
+  return ends;
+}
+
+// Whether the end of a rank was sent.
+bool FinishEnds(const LiveWatchOptions& options, EndWatch& ends) {
+  const std::optional<JobEnd> end = ReadJobEnd(options.job_ended_fd);
+  const uint64_t sent = end ? ends.Finish(*end) : 0;
+  if (!ends.status().ok())
+    std::cerr << fmt::format("eroica: the end of a rank is not reported: {}\n",
+                             Printable(std::string(ends.status().message())));
+  return sent > 0;
+}
+
 // The stages and, where it is wanted, their page, until the job has ended.
 absl::Status RunStages(const LiveWatchOptions& options, Log& log, StateStore& store,
                        LocalPage* page, FindingReader& reader, Screen& screen) {
+  EndWatch ends(log, EndWatchOptionsOf(options));
   StageThreads threads(log, store,
                        EroicaTopology(options.config, RunLength::kEndless, nullptr,
                                       page == nullptr ? nullptr : page->board()),
@@ -160,6 +205,7 @@ absl::Status RunStages(const LiveWatchOptions& options, Log& log, StateStore& st
   while (!HasEnded(options.job_ended_fd, milliseconds(0))) {
     if (absl::Status status = ShowNew(reader, kPoll, screen); !status.ok()) return status;
   }
+  FinishEnds(options, ends);
   threads.RequestStop();
   if (absl::Status status = threads.Wait(); !status.ok()) return status;
   return threads.Stop();
@@ -191,6 +237,22 @@ absl::Status RunNode(const LiveWatchOptions& options, Log& log, FindingReader& r
   return ShowRest(reader, screen);
 }
 
+// What the nodes of a Kafka find.
+absl::Status FollowNodes(const LiveWatchOptions& options, Log& log, FindingReader& reader,
+                         Screen& screen) {
+  constexpr std::chrono::seconds kAnswerToAnEnd{3};
+  EndWatch ends(log, EndWatchOptionsOf(options));
+  while (!HasEnded(options.job_ended_fd, milliseconds(0))) {
+    if (absl::Status status = ShowNew(reader, kPoll, screen); !status.ok()) return status;
+  }
+  const Clock::time_point until = Clock::now() + kAnswerToAnEnd;
+  const bool awaits_answer = FinishEnds(options, ends);
+  while (awaits_answer && !screen.has_ended_process() && Clock::now() < until) {
+    if (absl::Status status = ShowNew(reader, kPoll, screen); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<Log>> OpenWatched(const LiveWatchOptions& options) {
   if (options.config.kafka.bootstrap.empty()) return OpenLog(options.config, LogAccess::kWrite);
   return KafkaLog::Open({.bootstrap_servers = options.config.kafka.bootstrap,
@@ -211,9 +273,8 @@ absl::Status WatchLive(const LiveWatchOptions& options) {
     if (absl::Status status = RunNode(options, **log, **reader, screen); !status.ok())
       return status;
   } else {
-    while (!HasEnded(options.job_ended_fd, milliseconds(0))) {
-      if (absl::Status status = ShowNew(**reader, kPoll, screen); !status.ok()) return status;
-    }
+    if (absl::Status status = FollowNodes(options, **log, **reader, screen); !status.ok())
+      return status;
   }
   // A recording holds this job alone, Kafka those of everybody. The job has its own exit code, and
   // does not wait for a broker that is gone.

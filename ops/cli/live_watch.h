@@ -17,10 +17,11 @@ struct LiveWatchOptions {
   // Over Kafka: librdkafka's properties as the ranks have them, secrets included.
   std::map<std::string, std::string> kafka_properties;
   std::string job;
+  std::string exchange_folder;  // of the job's ranks on this host
   bool run_node = true;   // false: only show what others find
   bool json = false;      // findings as JSON lines
   bool page = false;      // of a node of our own: its dashboard is served meanwhile
-  int job_ended_fd = -1;  // readable at its end when the job has ended
+  int job_ended_fd = -1;  // readable when the job has ended: a JobEnd (ops/launch/first_end.h)
 };
 
 // Until the job has ended and everything that it sent is diagnosed. Prints to standard error.

@@ -26,6 +26,7 @@
 #include "ops/cli/job_process.h"
 #include "ops/cli/live_watch.h"
 #include "ops/cli/run_plan.h"
+#include "ops/launch/first_end.h"
 #include "schemas/printable_text.h"
 
 namespace eroica {
@@ -42,7 +43,7 @@ void Say(const std::string& remark) { std::cerr << "eroica: " << Printable(remar
 
 struct Watcher {
   pid_t pid = 0;
-  int job_ended = -1;  // closed: the job has ended
+  int job_ended = -1;  // takes a JobEnd, and is closed, when the job has ended
 };
 
 absl::StatusOr<Watcher> StartWatcher(LiveWatchOptions options) {
@@ -66,9 +67,10 @@ absl::StatusOr<Watcher> StartWatcher(LiveWatchOptions options) {
   ::_exit(status.ok() ? 0 : kExitError);
 }
 
-void FinishWatcher(const Watcher& watcher) {
+void FinishWatcher(const Watcher& watcher, const JobEnd& end) {
   // The job has ended and has no use for a signal: whoever sends one wants an end of the waiting.
   SignalsEnd(watcher.pid);
+  [[maybe_unused]] const ssize_t written = ::write(watcher.job_ended, &end, sizeof(end));
   ::close(watcher.job_ended);
   int status = 0;
   while (::waitpid(watcher.pid, &status, 0) < 0 && errno == EINTR) {
@@ -113,7 +115,8 @@ int Run(const RunFlags& flags) {
     return CannotRun(BecomeJob(flags.command, plan.variables));
   }
   const int status = job->Wait();
-  if (watcher) FinishWatcher(*watcher);
+  if (watcher)
+    FinishWatcher(*watcher, {.wait_status = status, .told_ns = JobProcess::told_to_end_ns()});
   SayWhereRecorded(flags, plan);
   plan.exchange.reset();
   ExitAs(status);
@@ -151,7 +154,8 @@ void AddRunCommand(CLI::App& app, std::vector<std::string> job, int* exit_code) 
           "--level", flags->level,
           "Capture level: 0 marks and collectives, 1 patterns, 2 events (default: 2, over Kafka 1)")
       ->check(WholeNumber(0, 2));
-  command->add_flag("--json", flags->json, "Findings as JSON lines, on standard error");
+  command->add_flag("--json", flags->json,
+                    "Findings as JSON lines, on standard error; the last line is the last word");
   command
       ->add_flag("--open", flags->open,
                  "Serve the dashboard of the job on 127.0.0.1 while it runs, and open it")

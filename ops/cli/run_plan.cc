@@ -41,7 +41,7 @@ NodeConfig ConfigOf(const RunFlags& flags, const GetVariable& environment) {
   const std::string prefix = environment("EROICA_TOPIC_PREFIX").value_or("");
   if (!prefix.empty()) config.node.topic_prefix = prefix;
   config.kafka.bootstrap = flags.kafka;
-  config.topics.events_partitions = flags.ranks;
+  config.topics.events_partitions = flags.ranks + 1;  // the last is the watcher's own
   config.topics.collectives_partitions = 1;
   config.topics.patterns_partitions = 1;
   config.runtime.memory_mib = 512;
@@ -90,6 +90,11 @@ absl::StatusOr<std::string> ExchangeOf(const GetVariable& environment, RunPlan& 
   return plan.exchange->path();
 }
 
+std::string ExchangePath(const GetVariable& environment, const RunPlan& plan) {
+  return plan.exchange != nullptr ? plan.exchange->path()
+                                  : environment("EROICA_EXCHANGE").value_or("");
+}
+
 absl::Status PlanCapture(const RunFlags& flags, const GetVariable& environment, RunPlan& plan) {
   const absl::StatusOr<ProducerFiles> files = FindProducerFiles();
   if (!files.ok()) return files.status();
@@ -110,6 +115,7 @@ absl::Status PlanCapture(const RunFlags& flags, const GetVariable& environment, 
   plan.watch = LiveWatchOptions{.config = plan.config,
                                 .kafka_properties = {},
                                 .job = capture.job,
+                                .exchange_folder = ExchangePath(environment, plan),
                                 .run_node = flags.kafka.empty(),
                                 .json = flags.json,
                                 .page = flags.open};

@@ -402,6 +402,12 @@ class RunProgram(unittest.TestCase):
                 _, _, err = self.python(steps, options=options, variables={"RANK": "0", "WORLD_SIZE": world})
                 self.assertIn(sentence, self.check_findings_say_the_same(err, exit_code))
 
+    def test_json_ends_with_the_last_word(self):
+        _, _, err = self.run_job("true", options=["-o", self.recording, "--json"])
+        word = json.loads(err.splitlines()[-1])
+        self.assertEqual((word["last_word"], word["open"], word["resolved"]), ("cannot tell", 0, 0))
+        self.assertIn("Nothing was recorded", word["reasons"][0])
+
     def test_the_run_lists_last_the_findings_that_are_in_its_recording(self):
         job = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tests/live/threaded.py")
         _, _, err = self.run_job(sys.executable, job, "--ranks", "3", "--loop", "main", "--steps", "100", "--fault", "sleep",

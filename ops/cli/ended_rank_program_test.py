@@ -1,0 +1,96 @@
+"""Ranks that end while the job trains, under `eroica run`, from outside: real processes, real signals."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = os.environ["EROICA_TEST_PROGRAM"]
+DEADLINE_S = 60
+# A launcher of three ranks, as torchrun: where one fails it ends the others by SIGTERM, and itself with 1.
+# Where none fails it kills its workers and ends with 0, as Ray does. Rank 1 runs argv[1] at its step 60.
+JOB = """
+import os, signal, subprocess, sys, time
+if "RANK" in os.environ:
+    import eroica
+    def load_batch():
+        time.sleep(0.02)
+    for step in range(120):
+        eroica.step()
+        load_batch()
+        if os.environ["RANK"] == "1" and step == 60:
+            exec(sys.argv[1])
+    while True:
+        time.sleep(1)
+ranks = [subprocess.Popen([sys.executable, *sys.argv], env=dict(os.environ, RANK=str(n), WORLD_SIZE="3"))
+         for n in range(3)]
+deadline = time.monotonic() + float(sys.argv[2])
+while not any(rank.poll() for rank in ranks) and time.monotonic() < deadline:
+    time.sleep(0.05)
+failed = any(rank.poll() for rank in ranks)
+for rank in ranks:
+    rank.send_signal(signal.SIGTERM if failed else signal.SIGKILL)
+for rank in ranks:
+    rank.wait()
+sys.exit(1 if failed else 0)
+"""
+KILLED = "os.kill(os.getpid(), signal.SIGKILL)"
+
+
+class EndedRankProgram(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="eroica-ended-test-")
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        self.job = os.path.join(self.folder, "train.py")
+        self.recording = os.path.join(self.folder, "recording")
+        with open(self.job, "w", encoding="utf-8") as file:
+            file.write(JOB)
+
+    def call(self, *command):
+        ours = ("EROICA_", "RANK", "WORLD_SIZE", "PYTHONPATH")
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+        done = subprocess.run([PROGRAM, *command], cwd=self.folder, capture_output=True, text=True,
+                              env={**inherited, "PYTHONDONTWRITEBYTECODE": "1"}, timeout=2 * DEADLINE_S,
+                              check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    def run_job(self, does, lasts_s=DEADLINE_S):
+        code, _, said = self.call("run", "-o", self.recording, "--", sys.executable, self.job, does, str(lasts_s))
+        return code, said
+
+    def expect_named(self, does, how):
+        code, said = self.run_job(does)
+        self.assertEqual(code, 1, said)
+        # The note of where it stood is renewed twice a second, some 22 steps.
+        self.assertRegex(said, rf"The process of rank 1 {how} (in|after) step ([2-5]\d|60)\b")
+        self.assertIn("load_batch", said)
+        self.assertNotRegex(said, "The process of rank [02]", "they ended because of it")
+        code, found, _ = self.call("findings", "--recording", self.recording)
+        self.assertIn(f"The process of rank 1 {how}", found)
+
+    def test_a_rank_that_is_killed_is_named_with_its_step_and_function(self):
+        self.expect_named(KILLED, "was killed by SIGKILL")
+
+    def test_a_rank_that_crashes(self):
+        self.expect_named("signal.signal(signal.SIGSEGV, signal.SIG_DFL); os.kill(os.getpid(), signal.SIGSEGV)",
+                          "crashed by SIGSEGV")
+
+    def test_a_rank_whose_script_raises(self):
+        self.expect_named("raise RuntimeError('its own')", "ended with exit code 1")
+
+    def test_a_replay_of_the_recording_finds_it_again(self):
+        self.run_job(KILLED)
+        shutil.rmtree(self.recording + ".state", True)
+        code, said, err = self.call("replay", "--recording", self.recording)
+        self.assertIn("The process of rank 1 was killed by SIGKILL", said + err)
+
+    def test_workers_that_are_killed_when_all_is_done_are_no_finding(self):
+        code, said = self.run_job("pass", lasts_s=4)
+        self.assertEqual(code, 0, said)
+        self.assertNotIn("The process of rank", said)
+
+
+if __name__ == "__main__":
+    unittest.main()

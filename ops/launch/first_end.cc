@@ -1,0 +1,70 @@
+#include "ops/launch/first_end.h"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+namespace eroica {
+
+void FirstEnd::Begin(const RankProcess& process) {
+  const bool has_failed = std::ranges::any_of(
+      failed_, [&](const EndedRank& ended) { return ended.process.rank == process.rank; });
+  if (has_failed) {  // the launcher starts the job again
+    if (std::optional<EndedRank> first = TakeFirst()) restarted_after_ = std::move(first);
+    failed_.clear();
+    said_ = false;
+  }
+  running_[process.rank] = process.pid;
+}
+
+void FirstEnd::End(const EndedRank& ended) {
+  const auto known = running_.find(ended.process.rank);
+  if (known != running_.end() && known->second == ended.process.pid) running_.erase(known);
+  if (ended.end.is_orderly()) return;
+  const auto after = std::ranges::upper_bound(failed_, ended.time_ns, {}, &EndedRank::time_ns);
+  failed_.insert(after, ended);
+}
+
+// Most of the ranks ended by one signal that asks for an end: a scheduler or a person asked.
+bool FirstEnd::WereToldToEnd() const {
+  const int32_t number = failed_.front().end.signal;
+  if (number != SIGTERM && number != SIGINT && number != SIGHUP) return false;
+  const auto together = std::ranges::count_if(failed_, [&](const EndedRank& ended) {
+    return ended.end.signal == number && ended.time_ns - failed_.front().time_ns <= kTogetherNs;
+  });
+  return together > 1 && 2 * static_cast<size_t>(together) >= failed_.size() + running_.size();
+}
+
+// Of those of which it is not known how they ended, some may have ended with success, well before
+// the first that failed.
+const EndedRank& FirstEnd::First() const {
+  const EndedRank& first = failed_.front();
+  if (first.end.is_known()) return first;
+  const auto known =
+      std::ranges::find_if(failed_, [](const EndedRank& ended) { return ended.end.is_known(); });
+  const bool is_later = known != failed_.end() && known->time_ns - first.time_ns > kTogetherNs;
+  return is_later ? *known : first;
+}
+
+std::optional<EndedRank> FirstEnd::TakeFirst() {
+  if (said_ || failed_.empty() || WereToldToEnd()) return std::nullopt;
+  said_ = true;
+  return First();
+}
+
+std::optional<EndedRank> FirstEnd::Take(int64_t now_ns) {
+  if (restarted_after_) return std::exchange(restarted_after_, std::nullopt);
+  if (failed_.empty() || running_.empty()) return std::nullopt;
+  const EndedRank& first = First();
+  if (!first.end.is_known() || now_ns - first.time_ns < kOthersRunNs) return std::nullopt;
+  return TakeFirst();
+}
+
+std::optional<EndedRank> FirstEnd::TakeAtEnd(const JobEnd& end) {
+  if (restarted_after_) return std::exchange(restarted_after_, std::nullopt);
+  if (end.wait_status == 0 || failed_.empty()) return std::nullopt;
+  if (failed_.front().time_ns >= end.told_ns) return std::nullopt;
+  return TakeFirst();
+}
+
+}  // namespace eroica

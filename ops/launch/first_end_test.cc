@@ -1,0 +1,145 @@
+#include "ops/launch/first_end.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace eroica {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr int kFailed = 1 << 8;  // a launcher's exit code 1, as waitpid has it
+
+class FirstEndTest : public ::testing::Test {
+ protected:
+  void Begin(uint32_t ranks, pid_t first_pid = 100) {
+    for (uint32_t rank = 0; rank < ranks; ++rank)
+      first_.Begin({.rank = rank, .pid = static_cast<pid_t>(first_pid + rank), .seen_ns = 0});
+  }
+  void End(uint32_t rank, int64_t time_ns, ProcessEnd end, pid_t first_pid = 100) {
+    first_.End({.process = {.rank = rank, .pid = static_cast<pid_t>(first_pid + rank)},
+                .time_ns = time_ns,
+                .end = end,
+                .place = {}});
+  }
+  static constexpr ProcessEnd kKilled{.signal = SIGKILL};
+  static constexpr ProcessEnd kTerminated{.signal = SIGTERM};
+  static constexpr ProcessEnd kError{.exit_code = 1};
+  static constexpr ProcessEnd kSuccess{.exit_code = 0};
+  static constexpr ProcessEnd kUnknown{};
+
+  // The rank that is named, and nobody after it; -1: nobody.
+  static int64_t RankOf(std::optional<EndedRank> first) {
+    return first ? static_cast<int64_t>(first->process.rank) : -1;
+  }
+  int64_t AtEnd(const JobEnd& end = {.wait_status = kFailed}) {
+    const int64_t rank = RankOf(first_.TakeAtEnd(end));
+    EXPECT_EQ(RankOf(first_.TakeAtEnd(end)), -1);
+    return rank;
+  }
+
+  FirstEnd first_;
+};
+
+TEST_F(FirstEndTest, TheLauncherEndsTheOthers) {
+  Begin(4);
+  End(2, 10 * kSecond, kKilled);
+  for (const uint32_t rank : {0u, 1u, 3u}) End(rank, 10 * kSecond + 200'000'000, kTerminated);
+  EXPECT_EQ(RankOf(first_.Take(20 * kSecond)), -1) << "nobody runs on: the launcher will say";
+  EXPECT_EQ(AtEnd(), 2);
+}
+
+TEST_F(FirstEndTest, TheOthersFailBecauseOfIt) {
+  Begin(3);
+  End(1, 10 * kSecond, kError);
+  End(0, 11 * kSecond, kError);
+  End(2, 12 * kSecond, {.signal = SIGABRT});
+  EXPECT_EQ(AtEnd(), 1);
+}
+
+TEST_F(FirstEndTest, TheOthersWaitForIt) {
+  Begin(2);
+  End(1, 10 * kSecond, kKilled);
+  EXPECT_EQ(RankOf(first_.Take(10 * kSecond + FirstEnd::kOthersRunNs - 1)), -1);
+  EXPECT_EQ(RankOf(first_.Take(10 * kSecond + FirstEnd::kOthersRunNs)), 1);
+  EXPECT_EQ(RankOf(first_.Take(60 * kSecond)), -1) << "once";
+  EXPECT_EQ(AtEnd(), -1);
+}
+
+TEST_F(FirstEndTest, ALauncherThatKillsItsWorkersAtTheEndIsWell) {
+  Begin(4);
+  for (uint32_t rank = 0; rank < 4; ++rank) End(rank, 10 * kSecond + rank, kKilled);
+  EXPECT_EQ(RankOf(first_.Take(60 * kSecond)), -1);
+  EXPECT_EQ(AtEnd({.wait_status = 0}), -1);
+}
+
+TEST_F(FirstEndTest, SuccessIsNoFailure) {
+  Begin(2);
+  End(0, 10 * kSecond, kSuccess);
+  EXPECT_EQ(RankOf(first_.Take(60 * kSecond)), -1);
+  End(1, 70 * kSecond, kError);
+  EXPECT_EQ(AtEnd(), 1);
+}
+
+TEST_F(FirstEndTest, AJobThatIsToldToEndDoes) {
+  Begin(2);
+  End(0, 10 * kSecond, kError);
+  End(1, 11 * kSecond, kError);
+  EXPECT_EQ(AtEnd({.wait_status = kFailed, .told_ns = 9 * kSecond}), -1);
+}
+
+TEST_F(FirstEndTest, ARankThatEndedBeforeTheJobWasToldIsWhyItWas) {
+  Begin(2);
+  End(0, 10 * kSecond, kKilled);
+  End(1, 13 * kSecond, {.signal = SIGINT});
+  EXPECT_EQ(AtEnd({.wait_status = SIGINT, .told_ns = 12 * kSecond}), 0);
+}
+
+TEST_F(FirstEndTest, ASchedulerThatTellsAllRanks) {
+  Begin(4);
+  for (uint32_t rank = 0; rank < 4; ++rank) End(rank, 10 * kSecond + rank, kTerminated);
+  EXPECT_EQ(AtEnd({.wait_status = SIGTERM}), -1);
+}
+
+TEST_F(FirstEndTest, OneRankThatSomebodyEndsIsNamed) {
+  Begin(4);
+  End(3, 10 * kSecond, kTerminated);
+  End(0, 11 * kSecond, kError);
+  EXPECT_EQ(AtEnd(), 3);
+}
+
+TEST_F(FirstEndTest, ANewBeginningConfirmsAndBeginsAnew) {
+  Begin(2);
+  End(1, 10 * kSecond, kError);
+  End(0, 10 * kSecond + 1, kTerminated);
+  EXPECT_EQ(RankOf(first_.Take(12 * kSecond)), -1);
+  Begin(2, 200);
+  EXPECT_EQ(RankOf(first_.Take(15 * kSecond)), 1);
+  EXPECT_EQ(RankOf(first_.Take(60 * kSecond)), -1);
+  End(0, 70 * kSecond, kKilled, 200);
+  EXPECT_EQ(RankOf(first_.Take(80 * kSecond)), 0) << "of the second attempt";
+}
+
+TEST_F(FirstEndTest, AnEndOfWhichNothingIsKnown) {
+  Begin(3);
+  End(0, 10 * kSecond, kUnknown);
+  EXPECT_EQ(RankOf(first_.Take(60 * kSecond)), -1) << "it may have been a success";
+  End(1, 60 * kSecond, kError);
+  EXPECT_EQ(AtEnd(), 1) << "well after it";
+}
+
+TEST_F(FirstEndTest, WhereNothingIsKnownOfAnyTheFirstIsNamed) {
+  Begin(3);
+  End(2, 10 * kSecond, kUnknown);
+  End(0, 10 * kSecond + 1, kUnknown);
+  End(1, 10 * kSecond + 2, kError);
+  EXPECT_EQ(AtEnd(), 2);
+}
+
+TEST_F(FirstEndTest, WithoutRanksThereIsNothingToSay) {
+  EXPECT_EQ(RankOf(first_.Take(kSecond)), -1);
+  EXPECT_EQ(AtEnd(), -1);
+}
+
+}  // namespace
+}  // namespace eroica

@@ -1,0 +1,124 @@
+#include "ops/launch/rank_processes.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "ops/launch/exit_status.h"
+#include "ops/launch/wall_clock.h"
+#include "producers/core/place_note.h"
+#include "producers/core/rank_claim.h"
+
+namespace eroica {
+namespace {
+
+// Whether the process has the lock open: its number may be that of another pid namespace, or of
+// another host that shares the folder, and mean somebody else here.
+bool Holds(pid_t pid, const std::string& lock) {
+  struct stat wanted {};
+  if (::stat(lock.c_str(), &wanted) != 0) return false;
+  const std::string name = std::filesystem::path(lock).filename().string();
+  std::error_code error;
+  for (std::filesystem::directory_iterator file(fmt::format("/proc/{}/fd", pid), error), end;
+       !error && file != end; file.increment(error)) {
+    std::error_code unreadable;
+    if (std::filesystem::read_symlink(file->path(), unreadable).filename() != name) continue;
+    struct stat held {};
+    if (::stat(file->path().c_str(), &held) == 0 && held.st_dev == wanted.st_dev &&
+        held.st_ino == wanted.st_ino)
+      return true;
+  }
+  return false;
+}
+
+bool HasEnded(int pid_descriptor) {
+  pollfd watched{.fd = pid_descriptor, .events = POLLIN, .revents = 0};
+  return ::poll(&watched, 1, 0) > 0;
+}
+
+}  // namespace
+
+RankProcesses::RankProcesses(std::string exchange_folder)
+    : folder_(std::move(exchange_folder)), stopped_(::eventfd(0, EFD_CLOEXEC)) {}
+
+RankProcesses::~RankProcesses() {
+  if (stopped_ >= 0) ::close(stopped_);
+  for (const Watched& watched : watched_) ::close(watched.descriptor);
+}
+
+std::optional<RankProcesses::Watched> RankProcesses::Watch(uint32_t rank, pid_t pid) const {
+  const auto descriptor = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  if (descriptor < 0) return std::nullopt;
+  if (HasEnded(descriptor) || !Holds(pid, RankClaim::LockPath(folder_, rank))) {
+    ::close(descriptor);
+    return std::nullopt;
+  }
+  return Watched{.process = {.rank = rank, .pid = pid, .seen_ns = WallClockNs()},
+                 .descriptor = descriptor,
+                 .out_of_memory = OutOfMemoryCount(pid)};
+}
+
+std::vector<RankProcess> RankProcesses::TakeNew() {
+  std::vector<RankProcess> found;
+  for (const RankClaim::Holder& holder : RankClaim::HoldersIn(folder_)) {
+    const auto known = claimed_.find(holder.rank);
+    if (known != claimed_.end() && known->second == holder.pid) continue;
+    if (watched_.size() >= kMost) break;
+    claimed_[holder.rank] = holder.pid;
+    std::optional<Watched> watched = Watch(holder.rank, holder.pid);
+    if (!watched) continue;
+    found.push_back(watched->process);
+    watched_.push_back(*std::move(watched));
+  }
+  return found;
+}
+
+std::vector<EndedRank> RankProcesses::WaitForEnds(std::chrono::milliseconds timeout) {
+  std::vector<pollfd> descriptors;
+  for (const Watched& watched : watched_)
+    descriptors.push_back({.fd = watched.descriptor, .events = POLLIN, .revents = 0});
+  descriptors.push_back({.fd = stopped_, .events = POLLIN, .revents = 0});
+  ::poll(descriptors.data(), descriptors.size(), static_cast<int>(timeout.count()));
+  std::vector<EndedRank> ended;
+  std::vector<Watched> running;
+  for (size_t i = 0; i < watched_.size(); ++i) {
+    if (descriptors[i].revents == 0) {
+      running.push_back(std::move(watched_[i]));
+      continue;
+    }
+    ended.push_back(EndOf(watched_[i]));
+    ::close(watched_[i].descriptor);
+  }
+  watched_ = std::move(running);
+  return ended;
+}
+
+void RankProcesses::StopWaiting() {
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(stopped_, &one, sizeof(one));
+}
+
+EndedRank RankProcesses::EndOf(const Watched& watched) const {
+  EndedRank ended{.process = watched.process,
+                  .time_ns = WallClockNs(),
+                  .end = ReadEnd(watched.descriptor, watched.process.pid),
+                  .place = ReadPlaceNote(folder_, watched.process.rank)};
+  ended.end.started_ns = watched.process.seen_ns;
+  ended.end.out_of_memory = ended.end.signal == SIGKILL && watched.out_of_memory.HasGrown();
+  const bool is_its_own =
+      ended.place && ended.place->pid == static_cast<uint32_t>(watched.process.pid);
+  if (!is_its_own) ended.place.reset();
+  return ended;
+}
+
+}  // namespace eroica
