@@ -164,6 +164,18 @@ void TellLargestPart(const CrossRankView& view, const BusyTime& busy,
       part->name, PlaceOf(view.ranks()[busy.rank]));
 }
 
+void AskForWindowsOfSharedWaits(const CauseFunction& cause, const SlowRankOptions& options,
+                                Finding* finding) {
+  const bool shared = cause.name.starts_with(kWaitForProcessor) &&
+                      cause.specificity < options.min_specificity_of_waits;
+  if (!shared) return;
+  finding->evidence.push_back({std::string(kSeenInWindows), "count", 1, 0,
+                               static_cast<double>(options.windows_of_shared_waits), 1});
+  finding->caveats.push_back(
+      "Its peers wait for a processor, too: the host is short of them, and this rank has less than "
+      "its share.");
+}
+
 Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFunction& cause,
                  bool explained, const SlowRankOptions& options) {
   const RankView& rank = view.ranks()[busy.rank];
@@ -190,6 +202,7 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFun
                   BesideIt(cause), PercentText(std::min(1.0, cause.coverage)));
   finding.suggested_action = ActionFor(cause, rank, explained);
   if (!explained) TellLargestPart(view, busy, options, &finding);
+  if (explained) AskForWindowsOfSharedWaits(cause, options, &finding);
   AddCaveatOfSteps(busy, &finding);
   return finding;
 }

@@ -61,38 +61,12 @@ TEST(SlowRankOperator, StaysSilentOnHealthyJobsOfEverySize) {
   }
 }
 
-TEST(SlowRankOperator, WhoIsNotLetRunIsNamedWithWhoRunsInstead) {
-  TrainingView job = HealthyJob(4);
-  job.Run(1, "(runnable, waiting for a processor)", 36).Run(1, "(processor used by stress-ng)", 0);
-  const std::vector<Finding> findings = Evaluate(job.Finish());
-  ASSERT_THAT(findings, SizeIs(1));
-  EXPECT_EQ(findings[0].function, "(runnable, waiting for a processor)");
-  EXPECT_THAT(findings[0].suggested_action, HasSubstr("the processors of rank 1"));
-  EXPECT_THAT(findings[0].suggested_action, HasSubstr("(processor used by stress-ng)"));
-}
-
 TEST(SlowRankOperator, AFewSampledStacksAreNoReason) {
   for (const uint64_t samples : {20u, 2'000u}) {
     TrainingView job = HealthyJob(4);
     job.Run(1, "linear", 8).Run(1, "extra", 4).SampleStacks(samples);
     EXPECT_THAT(Evaluate(job.Finish()), SizeIs(samples > 100 ? 1 : 0)) << samples;
   }
-}
-
-// Time without events is lengthened by waits for a processor as any function is: 12 ms more of it
-// are 24 ms where ranks wait for as long as they run.
-TEST(SlowRankOperator, TimeWithoutEventsIsLengthenedByWaitsForAProcessor) {
-  TrainingView job(4);
-  job.RunOnAll("forward", 30, "main", FunctionClass::kCpuOp)
-      .RunOnAll("(runnable, waiting for a processor)", 30);
-  job.Run(1, "(runnable, waiting for a processor)", 12);
-  for (uint32_t step = 0; step < 8; ++step) job.Jitter(1, step, 12);
-  const std::vector<Finding> findings = Evaluate(job.Finish());
-  ASSERT_THAT(findings, SizeIs(1));
-  EXPECT_EQ(findings[0].function, "");
-  const Measure* unattributed = FindMeasure(findings[0], "unattributed_time_per_step");
-  ASSERT_NE(unattributed, nullptr);
-  EXPECT_NEAR(unattributed->culprit, 24e6, 1e3);
 }
 
 // All run it now and then, one is late: it would be late of it only if its peers were late of
