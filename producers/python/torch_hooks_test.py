@@ -92,6 +92,14 @@ except ValueError:
 dist.destroy_process_group()
 """
 
+JOINS = """
+import concurrent.futures, torch.distributed as dist, eroica
+dist.init_process_group("gloo", 0, 1)
+assert not eroica.enabled() and dist.destroy_process_group() is None
+with concurrent.futures.ThreadPoolExecutor() as pool: pool.submit(dist.init_process_group, "gloo", 2, 4)
+assert eroica.enabled()
+"""
+
 BY_CPP = """
 import torch, torch.distributed as dist
 dist.init_process_group("gloo", 1, 4)
@@ -233,8 +241,7 @@ class FakeTorchTest(unittest.TestCase):
         return interpreters.all_interpreters().values()
 
     def run_fake(self, python, script, **changes):
-        path = (interpreters.ZERO_CODE, interpreters.PRODUCER, interpreters.HERE)
-        path += (self.fake,)
+        path = (interpreters.ZERO_CODE, interpreters.PRODUCER, interpreters.HERE, self.fake)
         run = interpreters.run(python, script, PYTHONPATH=os.pathsep.join(path), **changes)
         self.assertEqual((run.status, run.err), (0, ""), python)
         return run
@@ -256,8 +263,7 @@ class FakeTorchTest(unittest.TestCase):
             "model = Model()", "import eroica\nmodel = Model()"
         )
         for python in self.each():
-            path = (interpreters.PRODUCER, interpreters.HERE)
-            path += (self.fake,)
+            path = (interpreters.PRODUCER, interpreters.HERE, self.fake)
             run = interpreters.run(python, script, PYTHONPATH=os.pathsep.join(path))
             self.assertEqual((run.status, run.err), (0, ""), python)
             marks = [kind for kind in run.marks() if kind not in (BACKWARD, SAVE, SAVED)]
@@ -302,6 +308,13 @@ class FakeTorchTest(unittest.TestCase):
         for python in self.each():
             run = self.run_fake(python, TRAIN.replace("WORKERS", "0"), RANK=None)
             self.assertEqual(run.marks()[:2], [OPTIMIZER, OPTIMIZER_STEP])
+
+    def test_a_process_attaches_as_the_rank_that_it_joins_a_group_as(self):
+        """As in a worker of Ray Train, which inherits the variables of what started Ray."""
+        worker = "ray/_private/workers/default_worker.py"
+        for python in self.each():
+            run = self.run_fake(python, JOINS, name=worker, RANK="7", WORLD_SIZE="8")
+            self.assertEqual((run.events["rank"], run.events["world_size"]), (2, 4))
 
     def test_at_exit_everything_is_taken_back(self):
         for python in self.each():

@@ -81,6 +81,55 @@ class ZeroCodeTest(unittest.TestCase):
             run = self.run_zero(python, script, epilogue=False, name="torchrun")
             self.assertEqual((run.status, run.err), (0, ""), python)
 
+    def test_what_inherits_the_variables_of_a_rank_is_none_until_it_trains(self):
+        """Ray's agents and workers, children of multiprocessing, and scripts that mpirun or srun
+        started, which may start ranks themselves."""
+        script = """
+import eroica, recorded_core
+assert not eroica.enabled() and recorded_core.read() is None, eroica.off_reason()
+assert eroica.step() == 0 and eroica.enabled()
+"""
+        launchers = (
+            ({"RANK": "5", "WORLD_SIZE": "8"}, "ray/_private/workers/default_worker.py"),
+            ({"RANK": "5", "WORLD_SIZE": "8"}, "ray/dashboard/agent.py"),
+            ({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"}, "train.py"),
+            ({"PMI_RANK": "0", "PMI_SIZE": "1"}, "train.py"),
+            ({"PMIX_RANK": "0"}, "train.py"),
+        )
+        for python in self.each():
+            for variables, name in launchers:
+                changes = {"RANK": None, "WORLD_SIZE": None, **variables}
+                run = self.run_zero(python, script, [interpreters.PRODUCER], name=name, **changes)
+                self.assertEqual((run.status, run.err), (0, ""), (python, name, variables))
+                self.assertEqual(run.events["attached"], ["python"])
+
+    def test_launchers_that_are_modules_and_children_of_multiprocessing_are_no_ranks(self):
+        told = "import sys; print(sys.modules['eroica'].enabled(), flush=True)"
+        scripts = (
+            (["-m", "deepspeed.launcher.launch"], "deepspeed/launcher/launch.py"),
+            (["-m", "torch.distributed.run"], "torch/distributed/run.py"),
+            (["-c", "from multiprocessing.spawn import spawn_main; import child"], "child.py"),
+        )
+        for python in self.each():
+            for arguments, name in scripts:
+                with tempfile.TemporaryDirectory() as folder:
+                    path = os.path.join(folder, name)
+                    os.makedirs(os.path.dirname(path), exist_ok=True)
+                    with open(path, "w", encoding="utf-8") as file:
+                        file.write(told)
+                    env = interpreters.environment(
+                        PYTHONPATH=os.pathsep.join((interpreters.ZERO_CODE, folder))
+                    )
+                    done = subprocess.run(
+                        [python, *arguments],
+                        capture_output=True,
+                        text=True,
+                        env=env,
+                        timeout=60,
+                        check=False,
+                    )
+                self.assertEqual((done.stdout, done.stderr), ("False\n", ""), (python, arguments))
+
     def test_subprocesses_of_a_rank_are_left_alone(self):
         # The core marks its process in the environment; the recorded one does not, so the script
         # does.

@@ -40,12 +40,12 @@ def off_reason(*surplus, **unknown):
 def _switch_on():
     try:
         if life.asked_for():
-            from eroica import gc_pauses, import_hooks
+            from eroica import gc_pauses, import_hooks, launchers
 
             life.watch_exit()
             import_hooks.install()
             life.when_on(gc_pauses.watch)
-            if life.has_rank_variable() and not life.is_launcher():
+            if launchers.is_rank_from_its_start():
                 life.begin()
     except Exception:
         life.say_exception("off")

@@ -27,29 +27,6 @@ _watches_exit = False
 _MOST_SAID = 64
 _said = set()  # what went to standard error already
 
-RANK_VARIABLES = ("EROICA_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
-_LAUNCHERS = (
-    "torchrun",
-    "accelerate",
-    "deepspeed",
-    "mpirun",
-    "mpiexec",
-    "srun",
-    "horovodrun",
-    "ray",
-    "pip",
-    "pip3",
-)
-_LAUNCHER_MODULES = (
-    "torch.distributed.run",
-    "torch.distributed.launch",
-    "accelerate.commands",
-    "pip",
-    "ensurepip",
-    "venv",
-)
-
-
 # By the framework's module: the function that returns the rank.
 _RANKS = {
     "jax._src.distributed": ("eroica.jax_training", "rank_of_process"),
@@ -67,45 +44,11 @@ def asked_for():
     return bool(os.environ.get("EROICA_RECORDING") or os.environ.get("EROICA_BOOTSTRAP"))
 
 
-def has_rank_variable():
-    return any(name in os.environ for name in RANK_VARIABLES)
-
-
 def is_child_of_rank():
     """The core marks the process that it attached to: "<pid>:<rank>". Whoever inherits the mark is
     no rank."""
     owner = decimal_of(os.environ.get("EROICA_ATTACHED", "").partition(":")[0])
     return owner is not None and owner != os.getpid()
-
-
-def _command_line():
-    arguments = getattr(sys, "orig_argv", None)  # since 3.10
-    if arguments is None:
-        try:
-            with open("/proc/self/cmdline", "rb") as file:
-                arguments = os.fsdecode(file.read()).split("\0")
-        except OSError:
-            arguments = []
-    return arguments
-
-
-def is_launcher():
-    """A program that starts ranks or installs packages; it holds a rank's variables where a
-    scheduler set them."""
-    arguments = _command_line()
-    for position, argument in enumerate(arguments[:8]):
-        if argument == "-c":  # the rest is the user's; multiprocessing's helpers start this way
-            return any(
-                "multiprocessing." in text and "tracker" in text
-                for text in arguments[position + 1 : position + 2]
-            )
-        if argument == "-m":
-            return arguments[position + 1 : position + 2] != [] and arguments[
-                position + 1
-            ].startswith(_LAUNCHER_MODULES)
-        if position > 0 and not argument.startswith("-"):
-            return os.path.basename(argument) in _LAUNCHERS
-    return False
 
 
 def begin():

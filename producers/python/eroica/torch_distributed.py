@@ -67,10 +67,17 @@ def _patch_life(module, package):
         life.quietly(lambda: torch_process_groups.leave(read_group(args, kwargs)))
         return True
 
-    initialized = watch(init, lambda *_: True, _when_returned(life.refresh_identity))
+    initialized = watch(init, lambda *_: True, _when_returned(_joined))
     destroyed = watch(destroy, destroys, _when_returned(torch_operation.forget_groups))
     _replace_in(module, package, "init_process_group", init, initialized)
     _replace_in(module, package, "destroy_process_group", destroy, destroyed)
+
+
+def _joined():
+    """The process is a rank of the default group: it is captured from here on, unless it is alone."""
+    if life.framework_rank()[1] > 1:
+        life.begin()
+    life.refresh_identity()
 
 
 def _when_returned(action):

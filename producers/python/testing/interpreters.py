@@ -150,9 +150,10 @@ def environment(**changes):
 
 
 def run(python, script, epilogue=True, arguments=(), timeout=100, name="train.py", **changes):
-    """Runs the text as a script of that name in a folder of its own."""
+    """Runs the text as a script of that name, which may be a path, below a folder of its own."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(script + (_EPILOGUE if epilogue else ""))
         record = os.path.join(folder, "recorded.json")
