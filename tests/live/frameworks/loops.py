@@ -1,7 +1,8 @@
 """Loops over gloo that people write themselves; started by torchrun.
 
     loops.py KIND   fsdp2, no_sync (four micro-batches a step), gan (two optimizers), workers (a
-                    DataLoader with two), compile (torch.compile), mpi (ranks from mpirun)
+                    DataLoader with two), compile (torch.compile), mpi (ranks from mpirun), slurm
+                    (ranks from srun), plain (nothing of these)
 """
 
 import contextlib
@@ -76,17 +77,24 @@ def adversaries(plant):
         optimizers[1].step()
 
 
-def take_ranks_of_mpirun():
-    """What a script does that mpirun starts: PyTorch takes RANK and WORLD_SIZE alone."""
-    os.environ.update(RANK=os.environ["OMPI_COMM_WORLD_RANK"],
-                      WORLD_SIZE=os.environ["OMPI_COMM_WORLD_SIZE"],
+# Of launchers other than torchrun: the variables that hold rank and number of ranks.
+LAUNCHERS = {
+    "mpi": ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    "slurm": ("SLURM_PROCID", "SLURM_NTASKS"),
+}
+
+
+def take_ranks_of(launcher):
+    """What a script does that these start: PyTorch takes RANK and WORLD_SIZE alone."""
+    rank, size = LAUNCHERS[launcher]
+    os.environ.update(RANK=os.environ[rank], WORLD_SIZE=os.environ[size],
                       MASTER_ADDR="127.0.0.1", MASTER_PORT=os.environ.get("MASTER_PORT", "29517"))
 
 
 def main():
     kind = sys.argv.pop(1)
-    if kind == "mpi":
-        take_ranks_of_mpirun()
+    if kind in LAUNCHERS:
+        take_ranks_of(kind)
     plant = torch_parts.start(__doc__)
     kinds = {
         "fsdp2": lambda: one_optimizer(plant, sharded),
@@ -95,6 +103,8 @@ def main():
         "workers": lambda: one_optimizer(plant, data_parallel, workers=2),
         "compile": lambda: one_optimizer(plant, compiled),
         "mpi": lambda: one_optimizer(plant, data_parallel),
+        "slurm": lambda: one_optimizer(plant, data_parallel),
+        "plain": lambda: one_optimizer(plant, data_parallel),
     }
     kinds[kind]()
     torch_parts.finish(plant)
