@@ -2,7 +2,8 @@
 
     loops.py KIND   fsdp2, no_sync (four micro-batches a step), gan (two optimizers), workers (a
                     DataLoader with two), compile (torch.compile), mpi (ranks from mpirun), slurm
-                    (ranks from srun), plain (nothing of these)
+                    (ranks from srun), plain (nothing of these), restart (the first attempt of
+                    torchrun has no fault, and ends at step 100, where rank 2 raises)
 """
 
 import contextlib
@@ -16,6 +17,7 @@ import torch
 from torch import nn
 
 MICRO_BATCHES = 4
+BREAKS = {"rank": 2, "step": 100}
 
 
 def loader_of(plant, **options):
@@ -23,12 +25,15 @@ def loader_of(plant, **options):
         torch_parts.Samples(plant), batch_size=torch_parts.BATCH, **options))
 
 
-def one_optimizer(plant, wrap, workers=0, micro_batches=1):
-    """A step: micro-batches, a reduction of the gradients with the last one, the optimizer."""
+def one_optimizer(plant, wrap, workers=0, micro_batches=1, breaks_at=None):
+    """A step: micro-batches, a reduction of the gradients with the last one, the optimizer.
+    breaks_at: the step that raises."""
     model = wrap(torch_parts.Net())
     optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
     batches = loader_of(plant, num_workers=workers, persistent_workers=workers > 0)
-    for _ in range(plant.args.steps):
+    for step in range(plant.args.steps):
+        if step == breaks_at:
+            raise RuntimeError(f"rank {plant.rank} breaks in step {step}")
         optimizer.zero_grad()
         for micro_batch in range(micro_batches):
             keeps = model.no_sync if micro_batch + 1 < micro_batches else contextlib.nullcontext
@@ -77,6 +82,14 @@ def adversaries(plant):
         optimizers[1].step()
 
 
+def restarted(plant):
+    breaks_at = None
+    if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
+        plant.args.fault = None
+        breaks_at = BREAKS["step"] if plant.rank == BREAKS["rank"] else None
+    one_optimizer(plant, data_parallel, breaks_at=breaks_at)
+
+
 # Of launchers other than torchrun: the variables that hold rank and number of ranks.
 LAUNCHERS = {
     "mpi": ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
@@ -105,6 +118,7 @@ def main():
         "mpi": lambda: one_optimizer(plant, data_parallel),
         "slurm": lambda: one_optimizer(plant, data_parallel),
         "plain": lambda: one_optimizer(plant, data_parallel),
+        "restart": lambda: restarted(plant),
     }
     kinds[kind]()
     torch_parts.finish(plant)
