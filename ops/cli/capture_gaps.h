@@ -13,7 +13,8 @@ namespace eroica {
 struct CaptureGaps {
   // Each says in full sentences what is missing, what it leaves open, and what to record.
   std::vector<std::string> sentences;
-  // Without findings nobody can tell whether the job is healthy: ranks are missing, nobody has a
+  // Without findings nobody can tell whether the job is healthy: ranks or many of their steps are
+  // missing, nobody has a
   // peer, no step is marked, no collective was seen or few are matched across ranks, files were
   // left out, too few steps are compared at once, a capture stood still for most of the time, or
   // all ranks are in collectives for long and nothing was recorded of their connections.

@@ -289,6 +289,25 @@ TEST(CaptureGaps, WithoutStepsItIsSaidWhatAScriptSays) {
               ElementsAre(AllOf(HasSubstr("eroica.step()"), Not(HasSubstr("collective")))));
 }
 
+TEST(CaptureGaps, ARankOfWhichFewStepsWereRecordedIsNotSeenWhole) {
+  JobCoverage coverage{.world_size = 4,
+                       .ranks = {0, 1, 2, 3},
+                       .ranks_with_steps = 3,
+                       .steps = 250,
+                       .partly = {{.rank = 0, .steps = 3}, {.rank = 2, .steps = 240}},
+                       .most_steps = 32,
+                       .sees_waits = true};
+  const CaptureGaps gaps = FindLiveGaps(coverage);
+  EXPECT_TRUE(gaps.undecided);
+  EXPECT_THAT(gaps.sentences, ElementsAre(HasSubstr("Of rank 0 of 4 only 3 of 250 steps")));
+  coverage.partly = {{.rank = 0, .steps = 3}, {.rank = 2, .steps = 0}};
+  EXPECT_THAT(FindLiveGaps(coverage).sentences,
+              ElementsAre(HasSubstr("Of ranks 0 and 2 of 4 as few as 0 of 250 steps")));
+  coverage.steps = 64;  // the job runs, and the rank is a window behind
+  coverage.partly = {{.rank = 2, .steps = 32}};
+  EXPECT_THAT(FindLiveGaps(coverage).sentences, IsEmpty());
+}
+
 TEST(CaptureGaps, ProcessesThatAreTheSameRankAreNotAWholeJob) {
   JobCoverage coverage{.world_size = 1, .ranks = {0}, .ranks_with_steps = 1, .most_steps = 32};
   coverage.stopped = {{.gap = {CaptureKind::kProcesses, 3}, .ranks = {0}, .share = 0.2}};

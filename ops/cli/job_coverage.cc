@@ -246,6 +246,11 @@ class CoverageSum {
       if (!reported_.contains(rank)) continue;  // the other end of a pair
       coverage.ranks.push_back(rank);
       coverage.ranks_with_steps += sum.steps > 0 ? 1 : 0;
+      coverage.steps = std::max(coverage.steps, static_cast<uint64_t>(sum.steps));
+    }
+    for (const uint32_t rank : coverage.ranks) {
+      const auto steps = static_cast<uint64_t>(ranks_.at(rank).steps);
+      if (steps < coverage.steps) coverage.partly.push_back({.rank = rank, .steps = steps});
     }
     coverage.hosts = static_cast<uint32_t>(hosts_.size());
     coverage.stopped = stopped_.All();

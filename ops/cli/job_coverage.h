@@ -34,15 +34,23 @@ struct LongSteps {
   int32_t rank = -1;    // that was busy in more than half of that; -1: none, or not the same one
 };
 
+// A rank of which fewer steps were recorded than of others: it was captured later, or no longer.
+struct PartlyRecorded {
+  uint32_t rank = 0;
+  uint64_t steps = 0;
+};
+
 struct JobCoverage {
-  uint32_t world_size = 0;        // the largest that a rank names
-  std::vector<uint32_t> ranks;    // that have patterns, ascending
-  uint32_t ranks_with_steps = 0;  // of these
-  uint32_t hosts = 0;             // that these ranks are on, as far as they say
-  bool host_only = false;         // none of these ranks uses a device (PatternBatch::host_only)
-  uint32_t most_steps = 0;        // of a window: the most that any of these ranks shows at once
-  double step_ns = 0;             // mean duration of a step: median over the ranks with steps
-  double wait_ns = 0;             // of that, exposed waiting for peers: likewise
+  uint32_t world_size = 0;             // the largest that a rank names
+  std::vector<uint32_t> ranks;         // that have patterns, ascending
+  uint32_t ranks_with_steps = 0;       // of these
+  uint64_t steps = 0;                  // of the rank of which most were recorded
+  std::vector<PartlyRecorded> partly;  // ranks of which fewer were, ascending
+  uint32_t hosts = 0;                  // that these ranks are on, as far as they say
+  bool host_only = false;   // none of these ranks uses a device (PatternBatch::host_only)
+  uint32_t most_steps = 0;  // of a window: the most that any of these ranks shows at once
+  double step_ns = 0;       // mean duration of a step: median over the ranks with steps
+  double wait_ns = 0;       // of that, exposed waiting for peers: likewise
   // Of that, without waits in sends and receives: waiting in a pipeline is mostly its bubble.
   double collective_wait_ns = 0;
   // Likewise what all recorded ranks wait at once: in each step the least of any of them, and no

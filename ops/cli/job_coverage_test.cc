@@ -136,6 +136,20 @@ TEST_F(JobCoverageTest, RanksThatWaitForEachOtherWithinAStepDoNotWaitAtOnce) {
   EXPECT_DOUBLE_EQ(coverage.common_wait_ns, 7 * kNsPerMs) << "14 ms of two steps";
 }
 
+TEST_F(JobCoverageTest, RanksOfWhichFewerStepsWereRecordedAreKnown) {
+  Report(0, {1});
+  Report(1, {1, 1, 1});
+  Report(2, {1, 1, 1});
+  Report(3, {1, 1});
+  const JobCoverage coverage = Measure();
+  EXPECT_EQ(coverage.steps, 3);
+  ASSERT_EQ(coverage.partly.size(), 2);
+  EXPECT_EQ(coverage.partly[0].rank, 0);
+  EXPECT_EQ(coverage.partly[0].steps, 1);
+  EXPECT_EQ(coverage.partly[1].rank, 3);
+  EXPECT_EQ(coverage.partly[1].steps, 2);
+}
+
 TEST_F(JobCoverageTest, OfNothingNothingIsKnown) {
   const JobCoverage coverage = Measure();
   EXPECT_TRUE(coverage.ranks.empty());
