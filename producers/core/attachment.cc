@@ -132,10 +132,14 @@ bool Attachment::Start(const EroicaAttachOptions& options) {
   if (!*SelectsRank(config->ranks, rank_))
     return TurnOff("EROICA_RANKS leaves this rank out", false);
   if (config->exchange.empty()) config->exchange = DefaultExchangeFolder(config->job);
-  absl::StatusOr<RankClaim> claim = RankClaim::Take(config->exchange, rank_);
+  const RankSource source =
+      options.rank < 0 && config->rank < 0 ? RankSource::kAssumed : RankSource::kStated;
+  absl::StatusOr<RankClaim> claim = RankClaim::Take(config->exchange, rank_, source);
   if (!claim.ok()) {
-    const bool is_news = !absl::IsAlreadyExists(claim.status()) ||
-                         !RankClaim::IsHeldByAncestor(config->exchange, rank_);
+    const bool is_news =
+        !absl::IsAlreadyExists(claim.status()) ||
+        !RankClaim::IsHeldByAncestor(config->exchange, rank_) ||
+        (source == RankSource::kStated && RankClaim::IsHeldByAssumption(config->exchange, rank_));
     if (is_news && absl::IsAlreadyExists(claim.status()))
       RankClaim::NoteRefused(config->exchange, rank_);
     return TurnOff(std::string(claim.status().message()), is_news);

@@ -101,6 +101,16 @@ class HostProcess(unittest.TestCase):
         self.assertEqual((code, err), (0, ""))
         self.assertIn("ready False rank 0 is attached in process", out)
 
+    def test_a_child_that_is_told_its_rank_is_missed_where_its_parent_only_assumes_it(self):
+        """As in a script that trains by itself, and then starts the ranks of its job."""
+        told = ("RANK=0", "WORLD_SIZE=2")
+        code, out, err = self.run_host("spawned", CORE, *told, RANK=None, WORLD_SIZE=None)
+        self.assertEqual(code, 0)
+        self.assertIn("ready False rank 0 is attached in process", out)
+        self.assertRegex(err, r"^eroica: this process is not captured: rank 0 is attached in process \d+ already.*\n$")
+        code, _, err = self.run_host("spawned", CORE, *told)
+        self.assertEqual((code, err), (0, ""))
+
     def test_a_process_that_replaces_itself_is_the_rank_again(self):
         code, out, err = self.run_host("replaced", CORE)
         self.assertEqual((code, err), (0, ""))

@@ -29,9 +29,10 @@ absl::Status SystemError(std::string_view what, const std::string& path) {
   return absl::ErrnoToStatus(errno, fmt::format("cannot {} {}", what, path));
 }
 
-// A lock begins with the holder's process number, padded to so many bytes. One byte for each
-// refused process follows.
+// A lock begins with the holder's process number, padded to so many bytes, the last of which says
+// where it has the rank from. One byte for each refused process follows.
 constexpr int64_t kHolderBytes = 24;
+constexpr char kAssumedMark = '?';
 
 // A folder that somebody else made for us could be a link to anywhere.
 absl::Status CheckIsOurs(const std::string& folder) {
@@ -68,7 +69,8 @@ std::string RankClaim::LockPath(const std::string& folder, uint32_t rank) {
   return fmt::format("{}/rank-{}.lock", folder, rank);
 }
 
-absl::StatusOr<RankClaim> RankClaim::Take(const std::string& folder, uint32_t rank) {
+absl::StatusOr<RankClaim> RankClaim::Take(const std::string& folder, uint32_t rank,
+                                          RankSource source) {
   if (const std::error_code error = MakeFolders(folder); error)
     return absl::UnavailableError(fmt::format("cannot make {}: {}", folder, error.message()));
   if (absl::Status status = CheckIsOurs(folder); !status.ok()) return status;
@@ -87,6 +89,7 @@ absl::StatusOr<RankClaim> RankClaim::Take(const std::string& folder, uint32_t ra
   }
   std::string holder = std::to_string(::getpid());
   holder.resize(kHolderBytes);
+  if (source == RankSource::kAssumed) holder.back() = kAssumedMark;
   const bool written =
       ::ftruncate(file, 0) == 0 && ::pwrite(file, holder.data(), holder.size(), 0) > 0;
   if (!written) {
@@ -95,6 +98,12 @@ absl::StatusOr<RankClaim> RankClaim::Take(const std::string& folder, uint32_t ra
     return status;
   }
   return RankClaim(file);
+}
+
+bool RankClaim::IsHeldByAssumption(const std::string& folder, uint32_t rank) {
+  const std::optional<std::string> written =
+      ReadFile(LockPath(folder, rank), kHolderBytes + 2 * kMostRefused);
+  return written && written->size() >= kHolderBytes && (*written)[kHolderBytes - 1] == kAssumedMark;
 }
 
 bool RankClaim::IsHeldByAncestor(const std::string& folder, uint32_t rank) {

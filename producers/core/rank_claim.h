@@ -19,13 +19,21 @@ std::vector<std::string> ExchangeParents();
 // user only.
 std::string DefaultExchangeFolder(const std::string& job);
 
+// Whether a variable or a framework says the rank of a process, or nobody does: then it is 0.
+enum class RankSource : uint8_t { kStated, kAssumed };
+
 class RankClaim {
  public:
   // kAlreadyExists: another process (its number is in the message) or another library of this
   // process is the rank. Makes the folder.
-  static absl::StatusOr<RankClaim> Take(const std::string& folder, uint32_t rank);
+  static absl::StatusOr<RankClaim> Take(const std::string& folder, uint32_t rank,
+                                        RankSource source = RankSource::kStated);
 
-  // Whether the rank belongs to a process that this one descends from: then it is no news.
+  // Whether the process that holds the rank was told of none: it may be what started the ranks.
+  static bool IsHeldByAssumption(const std::string& folder, uint32_t rank);
+
+  // Whether the rank belongs to a process that this one descends from: then it is no news, unless
+  // that one only assumes the rank and this one was told of it.
   static bool IsHeldByAncestor(const std::string& folder, uint32_t rank);
 
   // The file that the holder has open as long as it is the rank.

@@ -58,6 +58,21 @@ TEST(RankClaim, TheHolderSeesHowManyWereRefused) {
   EXPECT_EQ(claim->refused(), 3u);
 }
 
+TEST(RankClaim, WhetherTheHolderOnlyAssumesTheRankIsWritten) {
+  const ScratchDirectory scratch;
+  EXPECT_FALSE(RankClaim::IsHeldByAssumption(scratch.path(), 0));
+  {
+    const auto assumed = RankClaim::Take(scratch.path(), 0, RankSource::kAssumed);
+    RankClaim::NoteRefused(scratch.path(), 0);
+    EXPECT_TRUE(RankClaim::IsHeldByAssumption(scratch.path(), 0));
+    EXPECT_TRUE(RankClaim::IsHeldByAncestor(scratch.path(), 0));
+    EXPECT_EQ(assumed->refused(), 1u);
+  }
+  const auto stated = RankClaim::Take(scratch.path(), 1);
+  EXPECT_TRUE(stated.ok());
+  EXPECT_FALSE(RankClaim::IsHeldByAssumption(scratch.path(), 1));
+}
+
 TEST(RankClaim, ARefusalBeforeTheHolderHasWrittenItsNumberCounts) {
   const ScratchDirectory scratch;
   const absl::StatusOr<RankClaim> claim = RankClaim::Take(scratch.path(), 0);

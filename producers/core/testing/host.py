@@ -130,9 +130,11 @@ def forks(core):
     steps(core)
 
 
-def spawned(core, path):
-    """A child that is started anew with the rank's environment."""
-    code = os.spawnv(os.P_WAIT, sys.executable, [sys.executable, __file__, path, "steps", "1"])
+def spawned(core, path, *variables):
+    """A child that is started with the rank's environment, and further NAME=VALUE."""
+    environment = dict(os.environ, **dict(one.split("=") for one in variables))
+    code = os.spawnve(os.P_WAIT, sys.executable, [sys.executable, __file__, path, "steps", "1"],
+                      environment)
     print("child", code, flush=True)
     steps(core)
 
