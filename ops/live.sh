@@ -3,7 +3,8 @@
 #   ops/live.sh                        the demo's NumPy jobs, each once
 #   ops/live.sh --repeat 3 --plain     three times, and without Eroica too: what it costs
 #   ops/live.sh --torch VENV           PyTorch jobs too, with the PyTorch of a virtual environment
-#   ops/live.sh --frameworks --torch VENV   the loops of frameworks: Lightning, Accelerate, Trainer, mpirun, JAX
+#   ops/live.sh --frameworks --torch VENV   the loops of frameworks: Lightning, Accelerate, Trainer, mpirun, JAX,
+#                                      and where they are installed Ray Train, DeepSpeed, Slurm
 #   ops/live.sh --endings              how jobs end, with and without Eroica; with --torch PyTorch's
 # Further options go to the matrix: --cases, --keep, --json, --markdown, --window-steps; with
 # --endings to tests/live/endings/endings.py: --cells, --jobs, --json.
@@ -32,7 +33,7 @@ while [ $# -gt 0 ]; do
       shift
       ;;
     --help | -h)
-      sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+      sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
       exit 0
       ;;
     *)
