@@ -75,8 +75,6 @@ std::string WhyNotThisPython(const PythonFacts& python) {
     return fmt::format("{} is Python {}.{}; 3.{} to 3.{} are supported", python.path, python.major,
                        python.minor, kOldestMinor, kNewestMinor);
   }
-  if (python.free_threaded)
-    return fmt::format("{} is free-threaded, which is not supported", python.path);
   return "";
 }
 

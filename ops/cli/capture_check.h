@@ -18,7 +18,6 @@ struct PythonFacts {
   std::string error;  // why it could not be asked
   int major = 0;
   int minor = 0;
-  bool free_threaded = false;
   std::string import_error;  // of `import eroica` with the variables of a run; empty: it works
   std::string torch;         // version; empty: not installed
   std::vector<std::string> cuda_libraries;  // libcupti and libnccl that lie with its packages

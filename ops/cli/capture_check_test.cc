@@ -114,11 +114,6 @@ TEST_F(CaptureCheckTest, PythonFrom39To315) {
   ExpectMissing("python", "2.12");
 }
 
-TEST_F(CaptureCheckTest, FreeThreadedPythonIsNotSupported) {
-  facts_.python.free_threaded = true;
-  ExpectMissing("python", "free-threaded");
-}
-
 TEST_F(CaptureCheckTest, ReasonsOfPython) {
   facts_.python.import_error = "SyntaxError: invalid syntax";
   ExpectMissing("python", "SyntaxError");
@@ -220,11 +215,10 @@ TEST(PythonAnswer, WhatIsNotAnAnswerIsAnError) {
   }
   const PythonFacts facts = ParsePythonAnswer(
       "/bin/python3",
-      R"({"path": "/opt/python3.12", "major": 3, "minor": 12, "free_threaded": true, "error": "", "torch": null, "libraries": ["/a", 5]})");
+      R"({"path": "/opt/python3.12", "major": 3, "minor": 12, "error": "", "torch": null, "libraries": ["/a", 5]})");
   EXPECT_THAT(facts.error, IsEmpty());
   EXPECT_EQ(facts.path, "/opt/python3.12");
   EXPECT_EQ(facts.minor, 12);
-  EXPECT_TRUE(facts.free_threaded);
   EXPECT_THAT(facts.torch, IsEmpty());
   EXPECT_EQ(facts.cuda_libraries, std::vector<std::string>{"/a"});
 }

@@ -35,7 +35,6 @@ constexpr std::chrono::milliseconds kPythonTimeout{20'000};
 constexpr const char* kAskPython = R"(
 import glob, json, os, sys
 answer = {"path": sys.executable, "major": sys.version_info[0], "minor": sys.version_info[1], "error": "", "torch": ""}
-answer["free_threaded"] = "free-threading" in sys.version
 try:
     import eroica
 except Exception as error:
@@ -229,7 +228,6 @@ PythonFacts ParsePythonAnswer(const std::string& path, const std::string& answer
   facts.minor = json["minor"];
   if (has("path", &Json::is_string) && !json["path"].get<std::string>().empty())
     facts.path = json["path"];
-  if (has("free_threaded", &Json::is_boolean)) facts.free_threaded = json["free_threaded"];
   if (has("error", &Json::is_string)) facts.import_error = json["error"];
   if (has("torch", &Json::is_string)) facts.torch = json["torch"];
   if (!has("libraries", &Json::is_array)) return facts;

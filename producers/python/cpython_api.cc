@@ -39,9 +39,11 @@ bool FindRequired(CPythonApi* api) {
          Find("PyUnicode_AsEncodedString", &api->PyUnicode_AsEncodedString) &&
          Find("PyBytes_AsString", &api->PyBytes_AsString) &&
          Find("PyBytes_AsStringAndSize", &api->PyBytes_AsStringAndSize) &&
-         Find("PySys_GetObject", &api->PySys_GetObject) && Find("PyList_Size", &api->PyList_Size) &&
-         Find("PyList_GetItem", &api->PyList_GetItem) && Find("PyErr_Clear", &api->PyErr_Clear) &&
-         Find("PyErr_Occurred", &api->PyErr_Occurred) &&
+         Find("PyUnicode_FromString", &api->PyUnicode_FromString) &&
+         Find("PyImport_GetModule", &api->PyImport_GetModule) &&
+         Find("PySequence_Size", &api->PySequence_Size) &&
+         Find("PySequence_GetItem", &api->PySequence_GetItem) &&
+         Find("PyErr_Clear", &api->PyErr_Clear) && Find("PyErr_Occurred", &api->PyErr_Occurred) &&
          Find("PyErr_SetString", &api->PyErr_SetString) &&
          Find("PyExc_TypeError", &api->PyExc_TypeError) &&
          Find("PyLong_AsLongLong", &api->PyLong_AsLongLong) &&
@@ -66,10 +68,7 @@ bool FindCPython(CPythonApi* api, const char** why) {
     *why = "a CPython outside 3.9 to 3.15";
     return false;
   }
-  if (std::strstr(version, "free-threading") != nullptr) {
-    *why = "a free-threaded CPython has no GIL that would hold the training thread's frames still";
-    return false;
-  }
+  api->free_threaded = std::strstr(version, "free-threading") != nullptr;
   Find("PyThreadState_Get", &api->PyThreadState_Get);
   Find("PyThreadState_GetID", &api->PyThreadState_GetID);
   api->PyCode_Type = dlsym(RTLD_DEFAULT, "PyCode_Type");

@@ -1,6 +1,10 @@
 // The few functions of CPython that we call, found in the running process: one binary serves
 // CPython 3.9 to 3.15, and none of its headers is needed. Objects are opaque; the caller gives a
-// new reference back with Py_DecRef. Everything but what is marked [any thread] needs the GIL.
+// new reference back with Py_DecRef. Everything but what is marked [any thread] needs the GIL. In a
+// free-threaded build (PEP 703, from 3.13 on) "with the GIL" is with an attached thread state,
+// which several threads have at a time: what the GIL would keep apart needs a guard of its own.
+// None of these guards waits: a thread that waits while it is attached keeps the interpreter from
+// stopping the others.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +16,7 @@ using PyPointer = void*;  // a PyObject, or a thread or interpreter state
 
 struct CPythonApi {
   int minor = 0;  // of 3.minor
+  bool free_threaded = false;
 
   const char* (*Py_GetVersion)();
   int (*PyGILState_Ensure)();  // [any thread]
@@ -39,9 +44,10 @@ struct CPythonApi {
   PyPointer (*PyUnicode_AsEncodedString)(PyPointer, const char*, const char*);  // new
   char* (*PyBytes_AsString)(PyPointer);
   int (*PyBytes_AsStringAndSize)(PyPointer, char**, ptrdiff_t*);
-  PyPointer (*PySys_GetObject)(const char*);  // borrowed
-  ptrdiff_t (*PyList_Size)(PyPointer);
-  PyPointer (*PyList_GetItem)(PyPointer, ptrdiff_t);  // borrowed
+  PyPointer (*PyUnicode_FromString)(const char*);         // new
+  PyPointer (*PyImport_GetModule)(PyPointer);             // new; null without an error: not loaded
+  ptrdiff_t (*PySequence_Size)(PyPointer);                // -1: an error
+  PyPointer (*PySequence_GetItem)(PyPointer, ptrdiff_t);  // new
   void (*PyErr_Clear)();
   PyPointer (*PyErr_Occurred)();  // borrowed
   void (*PyErr_SetString)(PyPointer, const char*);

@@ -16,6 +16,10 @@ constexpr size_t kVersion = 1, kFreeThreaded = 2;
 // A length (Py_ssize_t) and a pointer that PyCompactUnicodeObject has behind PyASCIIObject.
 constexpr uint64_t kCompactOverAscii = 16;
 constexpr uint64_t kLargestOffset = INT16_MAX;
+// From 3.14 on a free-threaded build keeps `interned` in a byte of its own, before the bits that
+// say a text's kind; else it is two bits (Include/cpython/unicodeobject.h).
+constexpr int kFirstWithInternedByte = 14;
+constexpr uint8_t kKindAfterInternedByte = 8;
 
 // Which number of the table each is, counted from 0, the cookie.
 struct Places {
@@ -59,6 +63,7 @@ class Table {
   bool IsOfVersion(int minor) const {
     return Number(kVersion) >> 16 == (uint64_t{3} << 8 | static_cast<uint64_t>(minor));
   }
+  bool IsFreeThreaded() const { return Number(kFreeThreaded) != 0; }
   // 0 is an offset, too: that of a frame's executable. False where the number is none.
   bool TakeOffset(size_t place, uint16_t* offset) const {
     const uint64_t number = Number(place);
@@ -94,7 +99,6 @@ std::optional<FrameLayout> ParseDebugOffsets(int minor, std::span<const std::byt
   const Table table(runtime);
   const Places* places = FindPlaces(minor);
   if (places == nullptr || !table.IsOne() || !table.IsOfVersion(minor)) return std::nullopt;
-  if (table.Number(kFreeThreaded) != 0) return std::nullopt;
   FrameLayout layout = {.c_frame = -1};
   uint16_t stack_chunk = 0, owner = 0;
   const bool known = table.TakeOffset(places->current_frame, &layout.thread_frame) &&
@@ -113,6 +117,8 @@ std::optional<FrameLayout> ParseDebugOffsets(int minor, std::span<const std::byt
   layout.thread_number = static_cast<uint16_t>(stack_chunk - sizeof(uint64_t));
   layout.frame_owner = static_cast<int16_t>(owner);
   layout.compact_text = static_cast<uint16_t>(layout.ascii_text + kCompactOverAscii);
+  if (table.IsFreeThreaded() && minor >= kFirstWithInternedByte)
+    layout.text_kind_bit = kKindAfterInternedByte;
   return layout;
 }
 

@@ -16,8 +16,8 @@ namespace eroica {
 // its symbol or its size is not known. [any thread]
 std::span<const std::byte> CPythonRuntime();
 
-// From the beginning of a _PyRuntime of CPython 3.minor. Nothing where it is no such table, of
-// another version, of a free-threaded build (PEP 703), or holds offsets that cannot be.
+// From the beginning of a _PyRuntime of CPython 3.minor, with a GIL or free-threaded (PEP 703).
+// Nothing where it is no such table, of another version, or holds offsets that cannot be.
 std::optional<FrameLayout> ParseDebugOffsets(int minor, std::span<const std::byte> runtime);
 
 }  // namespace eroica

@@ -33,6 +33,28 @@ class MadeTable {
   std::vector<uint64_t> numbers_;
 };
 
+// What free-threaded builds say, recorded: the numbers behind the cookie, as far as they are read.
+constexpr uint64_t k313t[] = {
+    0x30d0ff0, 1,    328384, 608, 632, 215616, 7272, 7264, 7344, 7400, 7664, 7648, 7656, 16, 7760,
+    0,         7784, 7776,   312, 0,   8,      16,   72,   152,  160,  232,  32,   80,   8,  0,
+    56,        72,   70,     224, 128, 136,    144,  152,  84,   68,   112,  120,  216,  32, 24,
+    432,       40,   104,    184, 48,  40,     32,   56,   40,   32,   64,   48,   56,   40, 32,
+    48,        32,   40,     56,  32,  48,     80,   48,   32,   56};  // 3.13.15
+constexpr uint64_t k314t[] = {
+    0x30e07f0, 1,    362368, 784,  808,  246720, 7280,  7272, 7344, 7360, 7408, 7712, 7696, 7704,
+    16,        7808, 0,      7832, 7824, 8024,   17628, 832,  0,    8,    16,   72,   152,  160,
+    232,       32,   88,     8,    0,    56,     80,    78,   64,   72,   240,  128,  136,  144,
+    152,       84,   68,     112,  120,  232,    224,   32,   24,   432,  40,   104,  184,  56,
+    48,        32,   56,     40,   32,   216,    40,    56,   48,   64,   48,   56,   40,   32,
+    48,        32,   40,     56,   32,   48,     80,    48,   32,   56};  // 3.14.7
+
+std::optional<FrameLayout> ParseRecorded(int minor, std::span<const uint64_t> numbers) {
+  std::vector<uint64_t> table = {0};
+  std::memcpy(table.data(), "xdebugpy", 8);
+  table.insert(table.end(), numbers.begin(), numbers.end());
+  return ParseDebugOffsets(minor, std::as_bytes(std::span(table)));
+}
+
 TEST(DebugOffsetsTest, SayWhereFramesCodeAndTextLie) {
   const std::optional<FrameLayout> layout = ParseDebugOffsets(14, MadeTable().Memory());
   ASSERT_TRUE(layout.has_value());
@@ -52,10 +74,43 @@ TEST(DebugOffsetsTest, SayWhereFramesCodeAndTextLie) {
   EXPECT_EQ(layout->compact_text, 96);
 }
 
-TEST(DebugOffsetsTest, OfAFreeThreadedBuildAreNotRead) {
+TEST(DebugOffsetsTest, SayOfAFreeThreadedBuildWhereItsKindsOfTextAre) {
   MadeTable table;
+  EXPECT_EQ(ParseDebugOffsets(14, table.Memory())->text_kind_bit, 2);
   table.Set(2, 1);
-  EXPECT_FALSE(ParseDebugOffsets(14, table.Memory()).has_value());
+  EXPECT_EQ(ParseDebugOffsets(14, table.Memory())->text_kind_bit, 8);
+  table.Set(1, 0x030D0FF0);  // 3.13.15: `interned` was no byte of its own yet
+  EXPECT_EQ(ParseDebugOffsets(13, table.Memory())->text_kind_bit, 2);
+}
+
+// Against Include/ of those releases: PyObject has 32 bytes there, PyASCIIObject 56.
+void ExpectFreeThreaded(const std::optional<FrameLayout>& layout) {
+  ASSERT_TRUE(layout.has_value());
+  EXPECT_EQ(layout->type, 24);
+  EXPECT_EQ(layout->text_length, 32);
+  EXPECT_EQ(layout->text_state, 48);
+  EXPECT_EQ(layout->ascii_text, 56);
+  EXPECT_EQ(layout->compact_text, 72);
+  EXPECT_EQ(layout->thread_frame, 72);
+  EXPECT_EQ(layout->c_frame, -1);
+  EXPECT_EQ(layout->frame_code, 0);
+  EXPECT_EQ(layout->frame_previous, 8);
+  EXPECT_EQ(layout->code_file, 128);
+  EXPECT_EQ(layout->code_name, 136);
+  EXPECT_EQ(layout->code_line, 84);
+}
+
+TEST(DebugOffsetsTest, OfFreeThreadedBuildsSayWhereFramesCodeAndTextLie) {
+  const std::optional<FrameLayout> of_13 = ParseRecorded(13, k313t);
+  ExpectFreeThreaded(of_13);
+  EXPECT_EQ(of_13->thread_number, 224);
+  EXPECT_EQ(of_13->frame_owner, 70);
+  EXPECT_EQ(of_13->text_kind_bit, 2);
+  const std::optional<FrameLayout> of_14 = ParseRecorded(14, k314t);
+  ExpectFreeThreaded(of_14);
+  EXPECT_EQ(of_14->thread_number, 224);
+  EXPECT_EQ(of_14->frame_owner, 78);
+  EXPECT_EQ(of_14->text_kind_bit, 8);
 }
 
 TEST(DebugOffsetsTest, OfAnotherVersionAreNotRead) {

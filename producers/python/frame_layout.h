@@ -31,6 +31,8 @@ struct FrameLayout {
   // PyUnicodeObject: its length and its state.
   uint16_t text_length = 16;
   uint16_t text_state = 32;
+  // The lowest bit of the state's kind (three bits); compact and ascii follow it.
+  uint8_t text_kind_bit = 2;
 };
 
 // Frames of the interpreter's own have this owner or a greater one.

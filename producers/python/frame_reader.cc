@@ -174,9 +174,10 @@ bool FrameReader::ReadText(uintptr_t address, std::string* text) {
                        memory_.Read(address + layout_->text_length, &length) &&
                        memory_.Read(address + layout_->text_state, &state);
   if (!is_text || length < 0 || length > kLongestText) return false;
-  const uint32_t width = (state >> 2) & 7;
-  const bool is_compact = ((state >> 5) & 1) != 0;
-  const bool is_ascii = ((state >> 6) & 1) != 0;
+  state >>= layout_->text_kind_bit;
+  const uint32_t width = state & 7;
+  const bool is_compact = ((state >> 3) & 1) != 0;
+  const bool is_ascii = ((state >> 4) & 1) != 0;
   if (!is_compact || (width != 1 && width != 2 && width != 4)) return false;
   std::vector<unsigned char> raw(static_cast<size_t>(length) * width);
   const uint16_t begin = is_ascii ? layout_->ascii_text : layout_->compact_text;

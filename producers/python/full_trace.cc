@@ -25,17 +25,20 @@ enum ProfileEvent {
   kBuiltInReturn = 6
 };
 
-// The beginning of CPython's PyCFunctionObject, the same from 3.9 to 3.15 in builds with a GIL:
-// what its repr is made of. Two objects with one definition and one type of self have one name.
-struct BuiltInObject {
-  intptr_t references;
-  void* type;
-  void* definition;
-  struct Self {
-    intptr_t references;
-    void* type;
-  } * self;
+// Where CPython's PyCFunctionObject has what its repr is made of, in words, from 3.9 to 3.15:
+// behind its head (PyObject: 2 words with a GIL, 4 in a free-threaded build), which ends in the
+// type. Two objects with one definition and one type of self have one name.
+struct BuiltInWords {
+  size_t definition;
+  size_t self;
+  size_t type_of_self;  // in that
 };
+constexpr BuiltInWords kBuiltIn = {.definition = 2, .self = 3, .type_of_self = 1};
+constexpr BuiltInWords kFreeThreadedBuiltIn = {.definition = 4, .self = 5, .type_of_self = 3};
+
+uintptr_t WordOf(const void* object, size_t word) {
+  return static_cast<const uintptr_t*>(object)[word];
+}
 
 int ThisThread() {
   thread_local const int thread = gettid();
@@ -65,8 +68,9 @@ bool FullTrace::IsHere() const { return IsInstalledOn(ThisThread()); }
 
 bool FullTrace::SomebodyElseProfiles() const {
   bool somebody = false;
-  PyPointer getter = python_.PySys_GetObject("getprofile");
+  PyPointer getter = SysAttribute(python_, "getprofile");
   PyPointer profiler = getter == nullptr ? nullptr : python_.PyObject_CallFunction(getter, nullptr);
+  if (getter != nullptr) python_.Py_DecRef(getter);
   if (profiler != nullptr) {
     somebody = profiler != python_._Py_NoneStruct;
     python_.Py_DecRef(profiler);
@@ -188,9 +192,10 @@ void FullTrace::PushCode(uint32_t code) {
 }
 
 void FullTrace::OnBuiltInCall(PyPointer function) {
-  const auto* object = static_cast<const BuiltInObject*>(function);
-  uint64_t key = Mix(Parent(), reinterpret_cast<uintptr_t>(object->definition));
-  key = Mix(key, object->self == nullptr ? 0 : reinterpret_cast<uintptr_t>(object->self->type));
+  const BuiltInWords& words = python_.free_threaded ? kFreeThreadedBuiltIn : kBuiltIn;
+  const auto* self = reinterpret_cast<const void*>(WordOf(function, words.self));
+  uint64_t key = Mix(Parent(), WordOf(function, words.definition));
+  key = Mix(key, self == nullptr ? 0 : WordOf(self, words.type_of_self));
   if (const auto known = built_ins_.find(key); known != built_ins_.end())
     return Push(known->second, false);
   if (built_ins_.size() >= kMostBuiltIns) return Push(Parent(), true);

@@ -105,6 +105,37 @@ counts = statistics()
 print(counts["samples"], counts["unread"])
 """
 
+# Each thread of a free-threaded build runs a copy of the bytecode of its own, and frees objects while
+# others are read.
+BESIDE_THREADS_WITH_THE_SAME_CODE = CALLS_AND_NEW_CODE.replace("\ndeadline", """
+import threading
+def beside():
+    while not ended.is_set():
+        fib(12)
+        churn()
+ended = threading.Event()
+threads = [threading.Thread(target=beside) for _ in range(3)]
+for thread in threads:
+    thread.start()
+deadline""", 1).replace("\ncounts", """
+ended.set()
+for thread in threads:
+    thread.join()
+counts""", 1)
+
+HOG_BESIDE_A_STEP = """
+import threading
+def hog():
+    x = 0
+    while True:
+        x += 1
+threading.Thread(target=hog, name="hog-thread", daemon=True).start()
+def step():
+    for _ in range(1000):
+        time.sleep(0)   # gives the GIL away and waits for it, as operators of a framework do
+        break
+"""
+
 KNOWN_FRAMES = ("<module>|fib|made|churn|until|seconds_of|<genexpr>|<lambda>|read|text|statistics"
                 "|made_[0-9]+|[a-z_.]+/.*|[a-z_]+[.]py.*")
 
@@ -182,14 +213,20 @@ print(slept)
         for python in self.each():
             self.assertGreater(int(self.run_sampled(python, GIL_HELD_IN_C).out), 2, python)
 
-    def test_stacks_and_code_that_change_all_the_time_are_read_as_they_are(self):
+    def check_changing_code(self, script, most_unread):
         for python in self.each():
-            run = self.run_sampled(python, CALLS_AND_NEW_CODE, hz="1000")
+            run = self.run_sampled(python, script, hz="1000")
             read, unread = map(int, run.out.split())
-            self.assertGreater(read, 20 * unread)
+            self.assertGreater(read * most_unread, unread)
             for row in run.events["functions"]:
                 if row["name"].startswith("train.py"):
                     self.assertRegex(row["name"], rf"^train[.]py[(][0-9]+[)]: ({KNOWN_FRAMES})$")
+
+    def test_stacks_and_code_that_change_all_the_time_are_read_as_they_are(self):
+        self.check_changing_code(CALLS_AND_NEW_CODE, most_unread=0.05)
+
+    def test_stacks_are_read_beside_threads_that_run_and_free_the_same_code(self):
+        self.check_changing_code(BESIDE_THREADS_WITH_THE_SAME_CODE, most_unread=0.1)
 
     def test_time_before_a_function_s_first_instruction_is_its_caller_s(self):
         for python in self.each():
@@ -236,17 +273,7 @@ for _ in until(lambda events: seconds_of(events, ": get") + seconds_of(events, "
             self.assertTrue(waits & {"get", "wait"}, run.events["functions"])
 
     def test_a_busy_thread_beside_the_loop_is_named_as_the_gil_s_holder(self):
-        script = UNTIL + """
-import threading
-def hog():
-    x = 0
-    while True:
-        x += 1
-threading.Thread(target=hog, name="hog-thread", daemon=True).start()
-def step():
-    for _ in range(1000):
-        time.sleep(0)   # gives the GIL away and waits for it, as operators of a framework do
-        break
+        script = UNTIL + HOG_BESIDE_A_STEP + """
 def held(events):
     names = [row["name"] for row in events["functions"]]
     return any("held by thread hog-thread in train.py" in name for name in names)
@@ -254,13 +281,39 @@ for _ in until(lambda events: held(events) and seconds_of(events, "held by") > 0
     for _ in range(10):
         step()
 """
-        for python in self.each():
-            run = self.run_sampled(python, script)
+        for version, python in interpreters.all_interpreters().items():
+            run = self.run_sampled(python, script, **interpreters.with_gil(version))
             name = next(row["name"] for row in run.events["functions"] if "held by" in row["name"])
             self.assertRegex(
                 name,
                 r"^\(waiting for the GIL, held by thread hog-thread in train\.py\(\d+\): hog\)$",
             )
+
+    def test_where_there_is_no_gil_nothing_waits_for_it(self):
+        script = STATISTICS + HOG_BESIDE_A_STEP + """
+lock = threading.Lock()
+def contend():
+    while True:
+        with lock:
+            shared.append(1)
+shared = []
+for _ in range(2):
+    threading.Thread(target=contend, daemon=True).start()
+eroica.step()
+deadline = time.monotonic() + 60
+while statistics()["ticks"] < 200 and time.monotonic() < deadline:
+    step()
+    with lock:  # of the interpreter's own locks, which lie elsewhere than the GIL
+        shared.clear()
+print(statistics()["ticks"], statistics()["gil_waits"])
+"""
+        for version, python in interpreters.all_interpreters().items():
+            if interpreters.is_free_threaded(version):
+                run = self.run_sampled(python, script)
+                ticks, gil_waits = map(int, run.out.split())
+                self.assertGreaterEqual(ticks, 200)
+                self.assertEqual(gil_waits, 0)
+                self.assertFalse([row for row in run.events["functions"] if "GIL" in row["name"]])
 
     def test_a_healthy_loop_hardly_waits_for_the_gil(self):
         for python in self.each():

@@ -46,14 +46,32 @@ long NumberAttribute(const CPythonApi& python, PyPointer object, const char* nam
   return result;
 }
 
+PyPointer SysAttribute(const CPythonApi& python, const char* name) {
+  PyPointer value = nullptr;
+  PyPointer text = python.PyUnicode_FromString("sys");
+  PyPointer sys = text == nullptr ? nullptr : python.PyImport_GetModule(text);
+  if (sys != nullptr) {
+    value = python.PyObject_GetAttrString(sys, name);
+    python.Py_DecRef(sys);
+  }
+  if (text != nullptr) python.Py_DecRef(text);
+  python.PyErr_Clear();
+  return value;
+}
+
 std::vector<std::string> SearchPath(const CPythonApi& python) {
   std::vector<std::string> folders;
-  if (PyPointer path = python.PySys_GetObject("path"); path != nullptr) {
-    const ptrdiff_t count = std::min(python.PyList_Size(path), kMostSearchFolders);
-    for (ptrdiff_t i = 0; i < count; ++i)
-      folders.push_back(TextOf(python, python.PyList_GetItem(path, i)));
-    python.PyErr_Clear();
+  PyPointer path = SysAttribute(python, "path");
+  if (path == nullptr) return folders;
+  const ptrdiff_t count = std::min(python.PySequence_Size(path), kMostSearchFolders);
+  for (ptrdiff_t i = 0; i < count; ++i) {
+    PyPointer folder = python.PySequence_GetItem(path, i);
+    if (folder == nullptr) break;  // another thread has taken it off
+    folders.push_back(TextOf(python, folder));
+    python.Py_DecRef(folder);
   }
+  python.Py_DecRef(path);
+  python.PyErr_Clear();
   return folders;
 }
 

@@ -71,6 +71,9 @@ std::string TextAttribute(const CPythonApi& python, PyPointer object, const char
 long NumberAttribute(const CPythonApi& python, PyPointer object, const char* name);
 // A str as UTF-8; what cannot be encoded becomes '?'.
 std::string TextOf(const CPythonApi& python, PyPointer text);
+// An attribute of sys, a new reference; null, and no error left behind, where there is none. Not
+// PySys_GetObject: what that borrows another thread may give back meanwhile.
+PyPointer SysAttribute(const CPythonApi& python, const char* name);
 // sys.path as it is now.
 std::vector<std::string> SearchPath(const CPythonApi& python);
 // Name of a code object by that.

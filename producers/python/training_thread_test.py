@@ -199,8 +199,10 @@ thread.join()
 
 
 class TrainingThreadTest(unittest.TestCase):
-    def runs(self, script, hz="100", **changes):
-        for python in interpreters.all_interpreters().values():
+    def runs(self, script, hz="100", with_gil=False, **changes):
+        for version, python in interpreters.all_interpreters().items():
+            if with_gil:
+                changes.update(interpreters.with_gil(version))
             run = interpreters.run(python, script, EROICA_PYTHON_HZ=hz, **changes)
             self.assertEqual((run.status, run.err), (0, ""), python)
             self.assertEqual(run.events["misuse"], 0)
@@ -285,7 +287,7 @@ class TrainingThreadTest(unittest.TestCase):
             self.assertEqual({stack[-2] for stack in stacks}, {"collect"})
 
     def test_who_holds_the_gil_is_another_thread_than_the_trainer(self):
-        for run in self.runs(HELD_GIL):
+        for run in self.runs(HELD_GIL, with_gil=True):
             self.assertTrue([r for r in run.events["functions"] if "held by" in r["name"]])
             self.assertFalse([r for r in run.events["functions"] if "trainer" in r["name"]
                               and "held by" in r["name"]])

@@ -1,5 +1,6 @@
 """The CPythons of this machine, and how tests run a script in one of them against the recorded
-core. EROICA_TEST_EVERY_PYTHON: all of them; without it the oldest and the newest."""
+core. EROICA_TEST_EVERY_PYTHON: all of them; without it the oldest, the newest, and the newest
+free-threaded one."""
 
 import functools
 import glob
@@ -14,16 +15,26 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PRODUCER = os.path.dirname(HERE)
 ZERO_CODE = os.path.join(PRODUCER, "zero_code")
 LIB_DIR = os.environ.get("EROICA_TEST_LIB_DIR", "")
-VERSIONS = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
+# "t": a free-threaded build (PEP 703), which is an interpreter of its own.
+VERSIONS = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15", "3.13t", "3.14t", "3.15t")
+_SAY_VERSION = """
+import sys, sysconfig
+free_threaded = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
+print("%d.%d%s" % (*sys.version_info[:2], free_threaded), sys.implementation.name)
+"""
+
+
+def is_free_threaded(version):
+    return version.endswith("t")
+
+
+def with_gil(version):
+    """Changes of the environment by which it has a GIL: a free-threaded build can have one, too."""
+    return {"PYTHON_GIL": "1"} if is_free_threaded(version) else {}
 
 
 def _version(path):
-    command = [
-        path,
-        "-I",
-        "-c",
-        "import sys; print('%d.%d' % sys.version_info[:2], sys.implementation.name)",
-    ]
+    command = [path, "-I", "-c", _SAY_VERSION]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -34,10 +45,11 @@ def _version(path):
 
 @functools.lru_cache(maxsize=None)
 def _found():
-    found = {"%d.%d" % sys.version_info[:2]: sys.executable}
+    found = {_version(sys.executable): sys.executable}
     for version in VERSIONS:
+        release, letter = version.rstrip("t"), "t" if is_free_threaded(version) else ""
         candidates = glob.glob(
-            os.path.expanduser(f"~/.pyenv/versions/{version}.*/bin/python{version}")
+            os.path.expanduser(f"~/.pyenv/versions/{release}.*{letter}/bin/python{version}")
         )
         candidates += [
             os.path.join(folder, f"python{version}")
@@ -61,7 +73,9 @@ def all_interpreters():
 def _chosen(found):
     versions = sorted(found, key=lambda one: VERSIONS.index(one) if one in VERSIONS else 99)
     if not os.environ.get("EROICA_TEST_EVERY_PYTHON"):
-        versions = [version for version in versions if version in (versions[0], versions[-1])]
+        with_gil = [version for version in versions if not is_free_threaded(version)]
+        kept = (*with_gil[:1], *with_gil[-1:], versions[-1])
+        versions = [version for version in versions if version in kept]
     return {version: found[version] for version in versions}
 
 

@@ -68,7 +68,7 @@ PyPointer PyInterpreterState_Main() { return nullptr; }
 void Py_IncRef(PyPointer) {}
 void Py_DecRef(PyPointer) {}
 void PyErr_Clear() {}
-PyPointer PySys_GetObject(const char*) { return nullptr; }
+PyPointer PyUnicode_FromString(const char*) { return nullptr; }
 PyPointer PyEval_GetFrame() {
   MayThrow(Function::kGetFrame);
   return nullptr;
@@ -107,8 +107,9 @@ EROICA_NEVER_CALLED(PyLong_FromUnsignedLongLong)
 EROICA_NEVER_CALLED(PyUnicode_AsEncodedString)
 EROICA_NEVER_CALLED(PyBytes_AsString)
 EROICA_NEVER_CALLED(PyBytes_AsStringAndSize)
-EROICA_NEVER_CALLED(PyList_Size)
-EROICA_NEVER_CALLED(PyList_GetItem)
+EROICA_NEVER_CALLED(PyImport_GetModule)
+EROICA_NEVER_CALLED(PySequence_Size)
+EROICA_NEVER_CALLED(PySequence_GetItem)
 EROICA_NEVER_CALLED(PyErr_Occurred)
 EROICA_NEVER_CALLED(PyErr_SetString)
 EROICA_NEVER_CALLED(PyCFunction_NewEx)
