@@ -10,6 +10,7 @@
 #include "producers/core/producer_core.h"
 #include "producers/core/thrown_line.h"
 #include "producers/python/python_frame.h"
+#include "producers/python/this_thread.h"
 #include "producers/python/thread_lane.h"
 #include "schemas/thread_boundary.h"
 
@@ -38,11 +39,6 @@ constexpr BuiltInWords kFreeThreadedBuiltIn = {.definition = 4, .self = 5, .type
 
 uintptr_t WordOf(const void* object, size_t word) {
   return static_cast<const uintptr_t*>(object)[word];
-}
-
-int ThisThread() {
-  thread_local const int thread = gettid();
-  return thread;
 }
 
 uint64_t Mix(uint64_t hash, uint64_t value) {
@@ -80,7 +76,8 @@ bool FullTrace::SomebodyElseProfiles() const {
 }
 
 void FullTrace::InstallIfWanted() {
-  if (IsHere() || !Wanted()) return;
+  const auto turn = at_a_time_.Take();
+  if (!turn || IsHere() || !Wanted()) return;
   if (SomebodyElseProfiles()) {
     if (!said_)
       std::fputs("eroica: no full trace of Python: another profiler is installed\n", stderr);
@@ -100,6 +97,11 @@ void FullTrace::InstallIfWanted() {
 }
 
 void FullTrace::Remove() {
+  const auto turn = at_a_time_.Take();
+  if (turn) RemoveInTurn();
+}
+
+void FullTrace::RemoveInTurn() {
   if (!IsHere()) return;
   installed_on_.store(0, std::memory_order_relaxed);
   if (!SomebodyElseProfiles()) python_.PyEval_SetProfile(nullptr, nullptr);
@@ -132,31 +134,35 @@ void FullTrace::Pop() {
 
 int FullTrace::OnEvent(PyPointer, PyPointer frame, int what, PyPointer argument) {
   FullTrace& trace = *instance_;
-  if (!trace.IsHere()) {  // by now another thread trains, and is traced
+  const auto turn = trace.at_a_time_.Take();
+  if (!turn || !trace.IsHere()) {  // by now another thread trains, and is traced
+    int here = ThisThread();
+    trace.installed_on_.compare_exchange_strong(here, 0);
     trace.python_.PyEval_SetProfile(nullptr, nullptr);
     return 0;
   }
   if (!trace.Wanted()) {
-    trace.Remove();
+    trace.RemoveInTurn();
     return 0;
   }
   static std::atomic<bool> said{false};
-  RunAtBoundary(
-      [&] {
-        switch (what) {
-          case kCall: trace.OnCall(frame); break;
-          case kBuiltInCall: trace.OnBuiltInCall(argument); break;
-          case kReturn:
-          case kBuiltInReturn:
-          case kBuiltInException: trace.Pop(); break;
-          default: break;
-        }
-      },
-      [&](const Thrown& thrown) {
-        trace.Remove();
-        SayThrownOnce(&said, "the full trace of Python", thrown);
-      });
+  RunAtBoundary([&] { trace.Take(frame, what, argument); },
+                [&](const Thrown& thrown) {
+                  trace.RemoveInTurn();
+                  SayThrownOnce(&said, "the full trace of Python", thrown);
+                });
   return 0;
+}
+
+void FullTrace::Take(PyPointer frame, int what, PyPointer argument) {
+  switch (what) {
+    case kCall: OnCall(frame); break;
+    case kBuiltInCall: OnBuiltInCall(argument); break;
+    case kReturn:
+    case kBuiltInReturn:
+    case kBuiltInException: Pop(); break;
+    default: break;
+  }
 }
 
 void FullTrace::OnCall(PyPointer frame) {

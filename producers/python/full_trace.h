@@ -3,7 +3,9 @@
 // itself off at the first event after the window, or after another thread has begun to train; a
 // profiler of somebody else is neither replaced nor removed, which is said once on standard error.
 // Names as PyTorch's profiler writes them: "train.py(73): layer", "<built-in function sleep>".
-// Owner: the training thread, with the GIL, for all but Pause and IsInstalledOn. One instance a
+// Owner: the training thread, with the GIL, for all but Pause and IsInstalledOn. Where one thread
+// has just begun to train and another is among it, one of the two comes first: the trace is
+// installed at the next visit, or the other thread takes its profile function off. One instance a
 // process.
 #pragma once
 
@@ -13,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "producers/python/one_at_a_time.h"
 #include "producers/python/stack_functions.h"
 #include "producers/python/stack_walker.h"
 #include "producers/python/trace_pace.h"
@@ -45,6 +48,8 @@ class FullTrace {
   };
 
   static int OnEvent(PyPointer self, PyPointer frame, int what, PyPointer argument);
+  void Take(PyPointer frame, int what, PyPointer argument);
+  void RemoveInTurn();
   bool Wanted() const;
   bool IsHere() const;
   bool SomebodyElseProfiles() const;
@@ -61,6 +66,7 @@ class FullTrace {
   static FullTrace* instance_;
 
   const CPythonApi& python_;
+  OneAtATime at_a_time_;  // from here to too_deep_, in whose turn
   StackWalker walker_;
   StackFunctions functions_;
   std::unordered_map<uint64_t, uint32_t> built_ins_;  // by definition, type of self and caller

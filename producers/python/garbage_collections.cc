@@ -20,6 +20,8 @@ GarbageCollections::GarbageCollections(const CPythonApi& python, std::string own
 uint32_t GarbageCollections::FunctionAnywhere() { return CollectionCalledBy(EROICA_NO_PARENT); }
 
 uint32_t GarbageCollections::FunctionHere() {
+  const auto turn = at_a_time_.Take();
+  if (!turn) return FunctionAnywhere();
   walker_.Walk(&stack_);
   functions_.Name(stack_.named);
   const uint32_t caller = functions_.LeafOf(stack_);

@@ -1,13 +1,14 @@
 // Collections of Python's garbage as functions: "<gc collection>", called by the stack that it
 // struck. What allocates makes the collector run, so that the stack is a part of the cause; where
 // collections strike anywhere, diagnosis names the collection. Owner: the training thread, with the
-// GIL.
+// GIL; one that comes while another is among it gets the collection without its stack.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <unordered_map>
 
+#include "producers/python/one_at_a_time.h"
 #include "producers/python/stack_functions.h"
 #include "producers/python/stack_walker.h"
 
@@ -24,6 +25,7 @@ class GarbageCollections {
   static uint32_t FunctionAnywhere();
 
  private:
+  OneAtATime at_a_time_;  // the others, in whose turn
   StackWalker walker_;
   StackFunctions functions_;
   PythonStack stack_;

@@ -12,6 +12,7 @@
 #include "producers/core/background_thread.h"
 #include "producers/core/producer_core.h"
 #include "producers/core/thrown_line.h"
+#include "producers/python/this_thread.h"
 #include "producers/python/thread_lane.h"
 #include "producers/python/training_boundaries.h"
 #include "schemas/thread_boundary.h"
@@ -37,10 +38,7 @@ int64_t OwnCpuNs() {
   return used.tv_sec * kNsPerSecond + used.tv_nsec;
 }
 
-bool IsMainThread() {
-  thread_local const bool is_main = gettid() == getpid();
-  return is_main;
-}
+bool IsMainThread() { return ThisThread() == getpid(); }
 
 }  // namespace
 
@@ -321,25 +319,26 @@ void StackSampler::WatchGil(int64_t now_ns) {
 }
 
 int StackSampler::OnPendingCall(void* self) {
-  auto* sampler = static_cast<StackSampler*>(self);
-  // Where there is no memory, a visit is lost.
-  RunAtBoundary([sampler] { sampler->Visit(); },
-                [sampler](const Thrown&) {
-                  sampler->request_.store(Request::kIdle, std::memory_order_release);
-                });
+  static_cast<StackSampler*>(self)->Visit();
   return 0;
+}
+
+void StackSampler::TellThread() {
+  const auto turn = telling_.Take();
+  const EroicaTrainer trainer = eroica_trainer();
+  const std::optional<PythonThread> here = PythonThread::Here(python_);
+  // Where another one has begun to train since, it tells itself.
+  if (!turn || !here || trainer.thread != ThisThread()) return;
+  if (trainer.number == told_number_ && *here == told_thread_) return;
+  if (trainer.number != told_number_) LeaveAll();  // those of a thread that trained before
+  told_number_ = trainer.number;
+  told_thread_ = *here;
+  training_thread_.Write(trainer.number, *here);
 }
 
 void StackSampler::OnTrainingCall() {
   if (abandoned_ || !running_ || !eroica_trains()) return;
-  const uint32_t number = eroica_trainer().number;
-  const std::optional<PythonThread> here = PythonThread::Here(python_);
-  if (here && (number != told_number_ || *here != told_thread_)) {
-    if (number != told_number_) LeaveAll();  // those of a thread that trained before
-    told_number_ = number;
-    told_thread_ = *here;
-    training_thread_.Write(number, *here);
-  }
+  TellThread();
   if (IsMainThread() || request_.load(std::memory_order_relaxed) != Request::kRequested) return;
   OnPendingCall(this);
 }
@@ -351,8 +350,16 @@ void StackSampler::WriteMainThread() {
 
 void StackSampler::Visit() {
   if (abandoned_ || !running_) return request_.store(Request::kIdle, std::memory_order_relaxed);
+  Request asked = Request::kRequested;
   // Asked of a thread that trained before, or met already by the one that trains.
-  if (!eroica_trains() || request_.load(std::memory_order_acquire) != Request::kRequested) return;
+  if (!eroica_trains() || !request_.compare_exchange_strong(asked, Request::kVisiting)) return;
+  // Where there is no memory, a visit is lost.
+  RunAtBoundary(
+      [this] { FillVisit(); },
+      [this](const Thrown&) { request_.store(Request::kIdle, std::memory_order_release); });
+}
+
+void StackSampler::FillVisit() {
   const int64_t start_ns = eroica_now_ns();
   full_trace_.InstallIfWanted();
   WriteMainThread();

@@ -13,8 +13,8 @@
 // 3.12 a main thread that never gives the GIL away is not seen then (CPython issue 95820). Where
 // another thread trains, there are no stacks then, which is said once on standard error.
 //
-//   idle --(tick: request)--> requested --(visit by the training thread)--> filled --(tick:
-//   taken)--> idle
+//   idle --(tick: request)--> requested --(visit by the training thread)--> visiting --(its
+//   end)--> filled --(tick: taken)--> idle
 //
 // When another thread trains than at the tick before, what is open ends, and a request that nobody
 // has met is taken back. At every tick the sampler also sees whether the training thread waits for
@@ -44,6 +44,7 @@
 #include "producers/python/garbage_collections.h"
 #include "producers/python/gil_holder.h"
 #include "producers/python/gil_waits.h"
+#include "producers/python/one_at_a_time.h"
 #include "producers/python/python_thread.h"
 #include "producers/python/sampling_pace.h"
 #include "producers/python/stack_attribution.h"
@@ -87,11 +88,12 @@ class StackSampler {
   StackSamplerStatistics Read() const;
 
  private:
-  enum class Request : uint8_t { kIdle, kRequested, kFilled };
+  enum class Request : uint8_t { kIdle, kRequested, kVisiting, kFilled };
   enum class Source : uint8_t { kUnknown, kMemory, kVisits };
 
   static void* Run(void* self);
   static int OnPendingCall(void* self);
+  void TellThread();
   void Loop();
   void Tick(int64_t now_ns);
   void FollowTrainer();
@@ -112,6 +114,7 @@ class StackSampler {
   uint32_t WaitWithin(uint32_t function);
   void WatchGil(int64_t now_ns);
   void Visit();            // on the training thread, with the GIL
+  void FillVisit();        // likewise
   void WriteMainThread();  // on any thread, with the GIL
   void DecideOnSource();   // likewise
   bool CanTakeGil() const;
@@ -119,17 +122,18 @@ class StackSampler {
   bool WaitUntil(int64_t monotonic_ns);
 
   const CPythonApi& python_;
-  StackWalker walker_;              // who has the GIL's
+  StackWalker walker_;              // the visit's
   FullTrace full_trace_;            // the training thread's
   GarbageCollections collections_;  // the training thread's
-  FrameReader reader_;              // who has the GIL's until there is a source
+  FrameReader reader_;              // the starter's until there is a source
   std::atomic<Source> source_ = Source::kUnknown;
   ThreadBoard main_thread_;      // owner 0
   ThreadBoard training_thread_;  // owner: its number in the core
-  // Owner: the thread that has the GIL.
+  OneAtATime telling_;
+  // In the turn of telling_.
   uint32_t told_number_ = 0;  // of the thread that called last as the one that trains
   PythonThread told_thread_;
-  // The training thread's while requested, the sampler's while filled.
+  // The training thread's while it visits, the sampler's while filled.
   PythonStack visited_;
   int64_t taken_ns_ = 0;
   std::vector<std::string> visited_path_;

@@ -130,6 +130,8 @@ dist.destroy_process_group()
 # Exit functions that were registered before Eroica's run after it.
 LEAVES = """
 import atexit, gc, sys, weakref
+def references_to_module():
+    return sys.getrefcount(module)
 def what_is_there():
     kinds = (dist.distributed_c10d.Work, dist.distributed_c10d, dist, torch.serialization,
              torch.optim.Optimizer, torch.nn.Module, torch.autograd, torch.autograd.profiler.profile,
@@ -140,7 +142,7 @@ def what_is_there():
     names += [call for call in gc.callbacks if "eroica" in call.__module__]
     return names + list(torch.optim.optimizer._pre_hooks) + list(world.before) + list(world.after)
 def check():
-    print("left", what_is_there(), sys.getrefcount(module) == references, ended.callbacks == [])
+    print("left", what_is_there(), references_to_module() == references, ended.callbacks == [])
     torch.optim.SGD().step()
     world.issue("ALLREDUCE", [torch.Tensor(1)])
     dist.new_group([0])
@@ -148,7 +150,7 @@ def check():
 atexit.register(check)
 import torch, torch.distributed as dist, torch.utils.data, torch.autograd.profiler
 module = dist.distributed_c10d
-references = sys.getrefcount(module)
+references = references_to_module()
 import eroica
 dist.init_process_group("gloo", 0, 1)
 world = module._get_default_group()

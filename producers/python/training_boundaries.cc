@@ -1,10 +1,10 @@
 #include "producers/python/training_boundaries.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
+
+#include "producers/python/this_thread.h"
 
 namespace eroica {
 namespace {
@@ -34,11 +34,6 @@ struct OpenRegions {
   size_t beyond = 0;
   uint32_t trainer = 0;
 } regions;
-
-int ThisThread() {
-  thread_local const int thread = gettid();
-  return thread;
-}
 
 // What the calling thread has run and waited; an estimate between two answers of the kernel.
 std::optional<RunTimes> TimesHere(int64_t now_ns) {

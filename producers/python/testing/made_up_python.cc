@@ -1,7 +1,10 @@
 #include "producers/python/testing/made_up_python.h"
 
+#include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <cstdlib>
+#include <mutex>
 #include <new>
 #include <utility>
 
@@ -20,7 +23,24 @@ std::atomic<PendingCall> pending;
 std::atomic<ProfileFunction> profile{nullptr};
 int some_object = 0;
 
+struct Held {
+  std::mutex mutex;
+  std::condition_variable changed;
+  Function function = Function::kNone;
+  int inside = 0;
+  int most_inside = 0;
+} held;
+
+void MayHold(Function here) {
+  std::unique_lock lock(held.mutex);
+  if (held.function != here) return;
+  held.most_inside = std::max(held.most_inside, ++held.inside);
+  held.changed.wait(lock, [] { return held.function == Function::kNone; });
+  --held.inside;
+}
+
 void MayThrow(Function here) {
+  MayHold(here);
   if (throwing != here) return;
   ++thrown;
   throw std::bad_alloc();
@@ -33,7 +53,30 @@ void ThrowIn(Function function) {
   throwing = function;
 }
 
+void HoldIn(Function function) {
+  const std::lock_guard lock(held.mutex);
+  held.function = function;
+  held.most_inside = held.inside;
+}
+
+void LetGo() {
+  const std::lock_guard lock(held.mutex);
+  held.function = Function::kNone;
+  held.changed.notify_all();
+}
+
+int Inside() {
+  const std::lock_guard lock(held.mutex);
+  return held.inside;
+}
+
+int MostInside() {
+  const std::lock_guard lock(held.mutex);
+  return held.most_inside;
+}
+
 void Reset() {
+  LetGo();
   ThrowIn(Function::kNone);
   pending = PendingCall{};
   profile = nullptr;
@@ -68,7 +111,10 @@ PyPointer PyInterpreterState_Main() { return nullptr; }
 void Py_IncRef(PyPointer) {}
 void Py_DecRef(PyPointer) {}
 void PyErr_Clear() {}
-PyPointer PyUnicode_FromString(const char*) { return nullptr; }
+PyPointer PyUnicode_FromString(const char*) {
+  MayThrow(Function::kUnicode);
+  return nullptr;
+}
 PyPointer PyEval_GetFrame() {
   MayThrow(Function::kGetFrame);
   return nullptr;

@@ -9,12 +9,18 @@ namespace eroica::made_up_python {
 
 // The functions of CPython that can throw std::bad_alloc, which none of the real ones does: what is
 // thrown stands for what a library throws on the same thread.
-enum class Function : int { kNone, kAddPendingCall, kGetFrame, kGetCode };
+enum class Function : int { kNone, kAddPendingCall, kGetFrame, kGetCode, kUnicode };
 
 // As at the program's start: nothing throws, no call is pending, no profile function is set.
 void Reset();
 // From now on it throws. kNone: nothing does.
 void ThrowIn(Function function);
+// From now on who calls it stays in it until LetGo, as in an interpreter without a GIL.
+void HoldIn(Function function);
+void LetGo();
+// How many threads are in the function that holds them, and how many were at most.
+int Inside();
+int MostInside();
 // How often something was thrown since ThrowIn was last called.
 int Thrown();
 
