@@ -47,6 +47,14 @@ constexpr uint64_t k314t[] = {
     152,       84,   68,     112,  120,  232,    224,   32,   24,   432,  40,   104,  184,  56,
     48,        32,   56,     40,   32,   216,    40,    56,   48,   64,   48,   56,   40,   32,
     48,        32,   40,     56,   32,   48,     80,    48,   32,   56};  // 3.14.7
+constexpr uint64_t k315t[] = {
+    0x30f00c1, 1,    405760, 912,  936,  247104, 7272,  7264, 7336, 7352, 7400, 7592, 7576, 7584,
+    16,        7744, 0,      7768, 7760, 7960,   17628, 888,  0,    8,    16,   72,   80,   88,
+    96,        176,  184,    256,  32,   36,     40,    136,  288,  0,    88,   8,    0,    56,
+    80,        78,   64,     72,   240,  128,    136,   144,  152,  84,   68,   112,  120,  232,
+    224,       32,   24,     440,  40,   104,    184,   48,   304,  968,  904,  56,   48,   32,
+    56,        40,   32,     216,  40,   56,     48,    64,   48,   56,   40,   32,   48,   32,
+    40,        56,   32,     48,   80,   48,     32,    56};  // 3.15.0rc1
 
 std::optional<FrameLayout> ParseRecorded(int minor, std::span<const uint64_t> numbers) {
   std::vector<uint64_t> table = {0};
@@ -111,6 +119,11 @@ TEST(DebugOffsetsTest, OfFreeThreadedBuildsSayWhereFramesCodeAndTextLie) {
   EXPECT_EQ(of_14->thread_number, 224);
   EXPECT_EQ(of_14->frame_owner, 78);
   EXPECT_EQ(of_14->text_kind_bit, 8);
+  const std::optional<FrameLayout> of_15 = ParseRecorded(15, k315t);
+  ExpectFreeThreaded(of_15);
+  EXPECT_EQ(of_15->thread_number, 248);
+  EXPECT_EQ(of_15->frame_owner, 78);
+  EXPECT_EQ(of_15->text_kind_bit, 8);
 }
 
 TEST(DebugOffsetsTest, OfAnotherVersionAreNotRead) {
