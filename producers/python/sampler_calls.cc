@@ -1,5 +1,6 @@
 #include "producers/python/sampler_calls.h"
 
+#include <atomic>
 #include <cstdio>
 
 #include "producers/core/producer_core.h"
@@ -9,8 +10,9 @@
 
 namespace {
 
-// Never destroyed: a pending call of it may still run while the interpreter ends.
-eroica::StackSampler* sampler = nullptr;
+// Never destroyed: a pending call of it may still run while the interpreter ends. Without a GIL
+// other threads call while one starts it.
+std::atomic<eroica::StackSampler*> the_sampler{nullptr};
 
 }  // namespace
 
@@ -19,16 +21,16 @@ extern "C" {
 const char* eroica_python_start_sampler(double hz, const char* own_folder, int resume_opcode,
                                         void* describe) {
   if (!(hz > 0)) return nullptr;
-  if (sampler != nullptr) return "it was started before";
+  if (the_sampler != nullptr) return "it was started before";
   static eroica::CPythonApi python;
   const char* why = nullptr;
   if (!eroica::FindCPython(&python, &why)) return why;
   if (describe != nullptr) python.Py_IncRef(describe);
   const auto start = [&]() -> const char* {
-    sampler = new eroica::StackSampler(
+    the_sampler = new eroica::StackSampler(
         python,
         {.hz = hz, .own_folder = own_folder, .resume_opcode = resume_opcode, .describe = describe});
-    return sampler->Start(&why) ? nullptr : why;
+    return the_sampler.load()->Start(&why) ? nullptr : why;
   };
   return eroica::AtBoundary(start, [](const eroica::Thrown& thrown) -> const char* {
     static char said[280];  // the caller reads it before the next call
@@ -38,15 +40,15 @@ const char* eroica_python_start_sampler(double hz, const char* own_folder, int r
 }
 
 void eroica_python_stop_sampler() {
-  if (sampler != nullptr) sampler->Stop();
+  if (auto* sampler = the_sampler.load()) sampler->Stop();
 }
 
 void eroica_python_abandon_sampler() {
-  if (sampler != nullptr) sampler->Abandon();
+  if (auto* sampler = the_sampler.load()) sampler->Abandon();
 }
 
 void eroica_python_training_call() {
-  if (sampler != nullptr) sampler->OnTrainingCall();
+  if (auto* sampler = the_sampler.load()) sampler->OnTrainingCall();
 }
 
 void eroica_python_collection(int64_t start_monotonic_ns) {
@@ -54,7 +56,7 @@ void eroica_python_collection(int64_t start_monotonic_ns) {
   // Where there is no memory for its stack, it is the collector's of anywhere.
   eroica::RunAtBoundary(
       [&] {
-        if (sampler != nullptr) function = sampler->collections().FunctionHere();
+        if (auto* sampler = the_sampler.load()) function = sampler->collections().FunctionHere();
       },
       [](const eroica::Thrown&) {});
   if (function == EROICA_NO_PARENT) function = eroica::GarbageCollections::FunctionAnywhere();
@@ -62,12 +64,14 @@ void eroica_python_collection(int64_t start_monotonic_ns) {
 }
 
 void eroica_python_pause_full_trace(bool paused) {
+  auto* sampler = the_sampler.load();
   if (sampler == nullptr) return;
   sampler->full_trace().Pause(paused);
   if (paused) sampler->full_trace().Remove();  // on another thread it ends with the next call
 }
 
 void eroica_python_sampler_statistics(eroica::StackSamplerStatistics* out) {
+  const auto* sampler = the_sampler.load();
   *out = sampler == nullptr ? eroica::StackSamplerStatistics{} : sampler->Read();
 }
 

@@ -9,11 +9,11 @@ functions, iterables and bodies raise passes through without a frame of ours.
 import functools
 import inspect
 import operator
-from threading import get_ident
 from time import monotonic_ns
 
 from eroica import arguments, life, own_frames, stages
 from eroica import native as constants
+from eroica.open_entries import closed, opened
 
 _MAX_NAMES = 4096
 _functions = {}
@@ -64,44 +64,21 @@ def function_of(name, wait=constants.WAIT_NONE):
     return number
 
 
-def opened_again(more, entry):
-    """The list of an object that is entered while it is open, with one entry more of this thread."""
-    more = [] if more is None else more
-    more.append((get_ident(), entry))
-    return more
-
-
-def closed(entered):
-    """Takes the newest entry of this thread off an object that was entered again: of the list, else
-    the object's first."""
-    thread = get_ident()
-    more = entered._more
-    for position in range(len(more) - 1, -1, -1):
-        if more[position][0] == thread:
-            return more.pop(position)[1]
-    entry, entered._open = entered._open, None
-    return entry
-
-
 class region:
     """`with eroica.region("augment"):` or `@eroica.region("augment")`: an interval of that name. One
     object can be entered again, and by several threads."""
 
-    __slots__ = ("name", "_open", "_more")
+    __slots__ = ("name", "_starts")
 
     def __init__(self, name="(no name)", *surplus, **unknown):
         if surplus or unknown:
             life.say_surplus("region", surplus, unknown)
         self.name = name
-        self._open = None  # the start
-        self._more = None
+        self._starts = {}  # open_entries
 
     def __enter__(self):
         if life.on:
-            if self._open is None:
-                self._open = monotonic_ns()
-            else:
-                self._more = opened_again(self._more, monotonic_ns())
+            opened(self._starts, monotonic_ns())
             try:
                 life.native.enter(function_of(self.name), False)
             except Exception:
@@ -109,13 +86,9 @@ class region:
         return self
 
     def __exit__(self, *_):
-        start = self._open
-        if start is not None or self._more:
+        if self._starts:
             try:
-                if self._more:
-                    start = closed(self)
-                else:
-                    self._open = None
+                start = closed(self._starts)
                 if start is not None and life.on:
                     life.native.interval(start, function_of(self.name))
             except Exception:
@@ -213,19 +186,21 @@ class _Pause:
     def __init__(self, begin, end):
         self._begin = begin
         self._end = end
-        self._entered = 0
+        self._entered = []
 
     def __enter__(self):
         if life.on:
-            self._entered += 1
+            self._entered.append(None)
             life.quietly(lambda: life.native.mark(self._begin))
         return self
 
     def __exit__(self, *_):
-        if self._entered > 0:
-            self._entered -= 1
-            if life.on:
-                life.quietly(lambda: life.native.mark(self._end))
+        try:
+            self._entered.pop()
+        except IndexError:
+            return False
+        if life.on:
+            life.quietly(lambda: life.native.mark(self._end))
         return False
 
 

@@ -5,8 +5,9 @@ import hashlib
 import os
 from time import monotonic_ns
 
-from eroica import annotations, arguments, life
+from eroica import arguments, life
 from eroica import native as constants
+from eroica.open_entries import closed, opened
 
 _MAX_GROUPS = 4096
 _communicators = {}
@@ -65,7 +66,7 @@ class collective:
     "recv" only. What is of a wrong type counts as not known.
     """
 
-    __slots__ = ("_operation", "_group", "_bytes", "_peer", "_ranks", "_open", "_more")
+    __slots__ = ("_operation", "_group", "_bytes", "_peer", "_ranks", "_launched")
 
     def __init__(
         self,
@@ -84,16 +85,12 @@ class collective:
         self._bytes = nbytes
         self._peer = peer
         self._ranks = ranks
-        self._open = None  # (start, ticket, name of the operation)
-        self._more = None
+        self._launched = {}  # open_entries: (start, ticket, name of the operation)
 
     def __enter__(self):
         try:
             if life.on or life.begin():
-                if self._open is None:
-                    self._open = self._launch()
-                else:
-                    self._more = annotations.opened_again(self._more, self._launch())
+                opened(self._launched, self._launch())
         except Exception:
             life.say_exception("a collective is not taken")
         return self
@@ -123,13 +120,9 @@ class collective:
         return monotonic_ns(), ticket, name
 
     def __exit__(self, kind=None, *_):
-        entry = self._open
-        if entry is not None or self._more:
+        if self._launched:
             try:
-                if self._more:
-                    entry = annotations.closed(self)
-                else:
-                    self._open = None
+                entry = closed(self._launched)
                 if entry is not None and life.on:
                     start, ticket, name = entry
                     if kind is None:

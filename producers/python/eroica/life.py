@@ -25,7 +25,7 @@ _after_attach = []  # called once, when Eroica gets on
 _take_back = []  # called once, at exit, the last one first
 _watches_exit = False
 _MOST_SAID = 64
-_said = set()  # what went to standard error already
+_said = {}  # what went to standard error already: by its kind, an object of who said it
 
 # By the framework's module: the function that returns the rank.
 _RANKS = {
@@ -67,11 +67,12 @@ def at_end(action):
     Eroica's exit function is registered when it is imported, so that functions which the script
     registers later run before it.
     """
-    if ended:
-        quietly(action)
-        return
-    _take_back.append(action)
-    watch_exit()
+    if not ended:
+        _take_back.append(action)
+        watch_exit()
+        if not (ended and _take_out(_take_back, action)):
+            return
+    quietly(action)
 
 
 def watch_exit():
@@ -83,20 +84,41 @@ def watch_exit():
 
 def when_on(action):
     """Calls action once Eroica is on; now, where it is."""
-    if on:
-        quietly(action)
-    else:
+    if not on:
         _after_attach.append(action)
+        if not (on and _take_out(_after_attach, action)):
+            return
+    quietly(action)
+
+
+def _take_out(actions, action):
+    """Whether it was still there: who takes it out calls it. Of two threads one does."""
+    try:
+        actions.remove(action)
+        return True
+    except ValueError:
+        return False
+
+
+def _call_all(actions, position):
+    """Takes each out before it is called; others may be added meanwhile."""
+    while actions:
+        try:
+            action = actions.pop(position)
+        except IndexError:  # another thread has taken it out
+            return
+        quietly(action)
 
 
 def say(message, kind=None):
     """One line on standard error, only where somebody asked for Eroica; once for its kind, which is
     the message itself where none is given."""
     try:
-        key = kind or message
+        key, mine = kind or message, object()
         if key in _said or len(_said) >= _MOST_SAID or not asked_for():
             return
-        _said.add(key)
+        if _said.setdefault(key, mine) is not mine:  # another thread says it
+            return
         sys.stderr.write(f"eroica: {message}\n")
     except Exception:
         pass  # a closed, absent or broken stderr is no reason to fail
@@ -195,9 +217,7 @@ def _attach():
     watch_exit()
     _register_at_fork()
     _start_sampler()
-    for action in _after_attach:
-        quietly(action)
-    _after_attach.clear()
+    _call_all(_after_attach, 0)
 
 
 def _start_sampler():
@@ -233,8 +253,7 @@ def _end():
     on = False
     ended = _decided = True
     try:
-        while _take_back:
-            quietly(_take_back.pop())
+        _call_all(_take_back, -1)
     finally:  # an interrupt ends one action, not those behind it
         if _take_back:
             _end()

@@ -26,20 +26,26 @@ _open = {}  # by the id of a Work that has no future: (weak reference, what ends
 class Launched:
     """An operation that is under way. It ends once, by whoever sees it first."""
 
-    __slots__ = ("ticket", "start", "name")
+    __slots__ = ("_tickets", "start", "name")
 
     def __init__(self, ticket, start, name):
-        self.ticket = ticket
+        self._tickets = [ticket]
         self.start = start
         self.name = name
 
+    def _take_ticket(self):
+        try:
+            return self._tickets.pop()
+        except IndexError:  # somebody else has seen it end
+            return None
+
     def end(self, *_):
-        ticket, self.ticket = self.ticket, None
+        ticket = self._take_ticket()
         if ticket is not None and life.on:
             life.native.collective_ended(ticket, self.start, collectives.function_of(self.name))
 
     def drop(self, *_):
-        ticket, self.ticket = self.ticket, None
+        ticket = self._take_ticket()
         if ticket is not None and life.on:
             life.native.collective_dropped(ticket)
 

@@ -58,24 +58,27 @@ class _Side:
         self._register = register
         self._unregister = unregister
         self._threads = set()  # system ids of those that came here, without the main one
+        self._inside = set()  # of those that are here
 
     def __call__(self, arguments):
-        if threading.get_ident() != threading.main_thread().ident:
-            if len(self._threads) < _MOST_THREADS:
-                self._threads.add(threading.get_native_id())
-        if life.ended:
-            return
+        thread = threading.get_ident()
+        self._inside.add(thread)
         try:
-            self._hook(arguments)
+            if thread != threading.main_thread().ident and len(self._threads) < _MOST_THREADS:
+                self._threads.add(threading.get_native_id())
+            if not life.ended:
+                self._hook(arguments)
         except Exception:
             life.say_exception("a collective is not taken")
+        finally:
+            self._inside.discard(thread)
 
     def put_on(self, group):
         getattr(group, self._register)(_HOOK, self)
 
     def take_off(self, group):
         """Whether it is off: it stays where a thread may be on its way to it or back."""
-        if any(_may_be_here(thread) for thread in list(self._threads)):
+        if self._inside or any(_may_come_here(thread) for thread in list(self._threads)):
             return False
         getattr(group, self._unregister)(_HOOK)
         return True
@@ -160,7 +163,7 @@ def _watch(group):
         return
     if not torch_operation.is_on_host(group):
         return
-    _hooks[:] = [hooks for hooks in _hooks if not hooks.is_of(None)]  # without those that are gone
+    _forget(lambda hooks: hooks.is_of(None))  # those that are gone
     hooks = _GroupHooks(group)
     hooks.put_on()
     _hooks.append(hooks)
@@ -169,16 +172,23 @@ def _watch(group):
 def leave(group):
     """Before a group is destroyed; with the default one all are."""
     everything = torch_operation.is_default(group)
-    _hooks[:] = [
-        hooks
-        for hooks in _hooks
-        if not (everything or hooks.is_of(group)) or not hooks.take_off()
-    ]
+    _forget(lambda hooks: (everything or hooks.is_of(group)) and hooks.take_off())
 
 
-def _may_be_here(thread):
+def _forget(is_over):
+    """One by one: another thread may watch a group meanwhile."""
+    for hooks in list(_hooks):
+        if is_over(hooks):
+            try:
+                _hooks.remove(hooks)
+            except ValueError:
+                pass  # another thread has forgotten it
+
+
+def _may_come_here(thread):
     """False where the thread has ended, or the system call that it waits in waits for no lock: one
-    that comes to a hook waits for the GIL, which the caller holds."""
+    that comes to a hook waits for the GIL, which the caller holds. Without a GIL it runs, or is
+    inside."""
     try:
         with open(f"/proc/self/task/{thread}/syscall", encoding="ascii") as file:
             number = file.read().split()[0]
