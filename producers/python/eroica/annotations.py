@@ -74,7 +74,7 @@ class region:
         if surplus or unknown:
             life.say_surplus("region", surplus, unknown)
         self.name = name
-        self._starts = {}  # open_entries
+        self._starts = []  # open_entries
 
     def __enter__(self):
         if life.on:

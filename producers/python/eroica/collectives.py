@@ -85,7 +85,7 @@ class collective:
         self._bytes = nbytes
         self._peer = peer
         self._ranks = ranks
-        self._launched = {}  # open_entries: (start, ticket, name of the operation)
+        self._launched = []  # open_entries: (start, ticket, name of the operation)
 
     def __enter__(self):
         try:
