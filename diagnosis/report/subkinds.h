@@ -25,7 +25,7 @@ inline constexpr std::string_view kUnseenWaits = "unseen_waits";
 // Subkind of a claim that a rank compiles again while its peers train.
 inline constexpr std::string_view kRecompilation = "recompilation";
 
-// Subkind of a standstill in which a rank compiles: it ends when the compiler has finished.
+// Subkind of a hang that ends by itself: a rank compiles, and the others wait for it.
 inline constexpr std::string_view kHangCompiling = "compiling";
 
 // Subkind of a claim that the process of a rank ended while the job trained.

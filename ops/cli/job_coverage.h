@@ -34,7 +34,7 @@ struct LongSteps {
   int32_t rank = -1;    // that was busy in more than half of that; -1: none, or not the same one
 };
 
-// A rank of which fewer steps were recorded than of others: it was captured later, or no longer.
+// A rank with fewer recorded steps than the others: its capture began later, or ended earlier.
 struct PartlyRecorded {
   uint32_t rank = 0;
   uint64_t steps = 0;
@@ -44,8 +44,8 @@ struct JobCoverage {
   uint32_t world_size = 0;             // the largest that a rank names
   std::vector<uint32_t> ranks;         // that have patterns, ascending
   uint32_t ranks_with_steps = 0;       // of these
-  uint64_t steps = 0;                  // of the rank of which most were recorded
-  std::vector<PartlyRecorded> partly;  // ranks of which fewer were, ascending
+  uint64_t steps = 0;                  // of the rank with the most recorded steps
+  std::vector<PartlyRecorded> partly;  // ranks with fewer, ascending
   uint32_t hosts = 0;                  // that these ranks are on, as far as they say
   bool host_only = false;   // none of these ranks uses a device (PatternBatch::host_only)
   uint32_t most_steps = 0;  // of a window: the most that any of these ranks shows at once

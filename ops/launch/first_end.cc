@@ -35,8 +35,8 @@ bool FirstEnd::WereToldToEnd() const {
   return together > 1 && 2 * static_cast<size_t>(together) >= failed_.size() + running_.size();
 }
 
-// Of those of which it is not known how they ended, some may have ended with success, well before
-// the first that failed.
+// A process may have ended with success where its status is not known: one that ended well before
+// the first known failure is not taken for the cause.
 const EndedRank& FirstEnd::First() const {
   const EndedRank& first = failed_.front();
   if (first.end.is_known()) return first;

@@ -108,7 +108,7 @@ TEST_F(FirstEndTest, OneRankThatSomebodyEndsIsNamed) {
   EXPECT_EQ(AtEnd(), 3);
 }
 
-TEST_F(FirstEndTest, ANewBeginningConfirmsAndBeginsAnew) {
+TEST_F(FirstEndTest, ARestartOfTheJobConfirmsTheFirstEnd) {
   Begin(2);
   End(1, 10 * kSecond, kError);
   End(0, 10 * kSecond + 1, kTerminated);
@@ -120,7 +120,7 @@ TEST_F(FirstEndTest, ANewBeginningConfirmsAndBeginsAnew) {
   EXPECT_EQ(RankOf(first_.Take(80 * kSecond)), 0) << "of the second attempt";
 }
 
-TEST_F(FirstEndTest, AnEndOfWhichNothingIsKnown) {
+TEST_F(FirstEndTest, AnEndWithUnknownStatusMayBeASuccess) {
   Begin(3);
   End(0, 10 * kSecond, kUnknown);
   EXPECT_EQ(RankOf(first_.Take(60 * kSecond)), -1) << "it may have been a success";

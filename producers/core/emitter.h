@@ -58,7 +58,7 @@ class Emitter {
   Degradation TakeDegradation(int64_t now_ns) { return steps_.Check(now_ns); }
   // Python is traced in full, or is about to be.
   bool expects_many_events() const { return plan_.WantsFullTrace(); }
-  // Where the rank stands, for whoever asks when its process is gone.
+  // Step, function and last progress of the rank, for the note that outlives its process.
   RankStanding Place(int64_t now_ns) const;
   int64_t step() const { return steps_.step(); }
   int64_t mean_step_ns() const { return steps_.mean_step_ns(); }

@@ -29,8 +29,8 @@ absl::Status SystemError(std::string_view what, const std::string& path) {
   return absl::ErrnoToStatus(errno, fmt::format("cannot {} {}", what, path));
 }
 
-// A lock begins with the holder's process number, padded to so many bytes, the last of which says
-// where it has the rank from. One byte for each refused process follows.
+// A lock begins with the holder's process number, padded to so many bytes. The last byte says
+// where the holder has its rank from. One byte for each refused process follows.
 constexpr int64_t kHolderBytes = 24;
 constexpr char kAssumedMark = '?';
 

@@ -1,7 +1,7 @@
 // Whether flight-recorder dumps were written too early to show a standstill. A running job has
 // collectives in flight, too: only their age tells both apart. A dump does not hold the moment at
 // which it was written; the time of its file does. A copy without that time has a later one, and is
-// read as the dump of a standstill, as a watchdog writes it.
+// read as the dump of a hang, as a watchdog writes it.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@
 #include "schemas/test_encoder.h"
 #include "state_store/in_memory_store.h"
 #include "state_store/key_schema.h"
-#include "stream_ops/diagnose/testing/recording_context.h"
+#include "stream_ops/diagnose/testing/diagnose_stage.h"
 
 namespace eroica {
 namespace {
@@ -27,25 +27,8 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-class DiagnoseProcessorTest : public ::testing::Test {
+class DiagnoseProcessorTest : public DiagnoseStage {
  protected:
-  DiagnoseProcessorTest() { Restart(); }
-
-  void Restart() {
-    processor_ = DiagnoseProcessor();
-    ASSERT_TRUE(processor_.Init(context_).ok());
-  }
-
-  template <typename Message>
-  void Send(const Message& message) {
-    const Bytes payload = encoder_.Encode(message);
-    ConsumerRecord record;
-    record.offset = next_offset_++;
-    record.timestamp_ms = 1000 + record.offset;
-    record.value.assign(reinterpret_cast<const char*>(payload.data()), payload.size());
-    ASSERT_TRUE(processor_.Process(record).ok());
-  }
-
   // A window of four ranks, rank 1 slow if `slow`.
   static TrainingView Window(int64_t index, bool slow) {
     TrainingView job(4);
@@ -78,12 +61,6 @@ class DiagnoseProcessorTest : public ::testing::Test {
     TrainingView job = WindowOfRun(start_s, index, slow);
     for (const PatternBatch& batch : job.batches()) Send(batch);
   }
-
-  InMemoryStore store_;
-  RecordingContext context_{store_};
-  DiagnoseProcessor processor_;
-  TestEncoder encoder_;
-  int64_t next_offset_ = 0;
 };
 
 TEST_F(DiagnoseProcessorTest, PublishesWhenTheLastRankHasReported) {

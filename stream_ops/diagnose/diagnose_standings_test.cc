@@ -8,10 +8,7 @@
 #include "diagnosis/hang/standing_job.h"
 #include "diagnosis/measurements/training_view.h"
 #include "diagnosis/report/subkinds.h"
-#include "schemas/test_encoder.h"
-#include "state_store/in_memory_store.h"
-#include "stream_ops/diagnose/diagnose_processor.h"
-#include "stream_ops/diagnose/testing/recording_context.h"
+#include "stream_ops/diagnose/testing/diagnose_stage.h"
 
 namespace eroica {
 namespace {
@@ -21,23 +18,8 @@ using ::testing::SizeIs;
 
 constexpr int64_t kSecond = 1'000'000'000;
 
-class DiagnoseStandingsTest : public ::testing::Test {
+class DiagnoseStandingsTest : public DiagnoseStage {
  protected:
-  DiagnoseStandingsTest() { Restart(); }
-
-  void Restart() {
-    processor_ = DiagnoseProcessor();
-    ASSERT_TRUE(processor_.Init(context_).ok());
-  }
-  template <typename Message>
-  void Send(const Message& message) {
-    const Bytes payload = encoder_.Encode(message);
-    ConsumerRecord record;
-    record.offset = next_offset_++;
-    record.timestamp_ms = 1'000 + record.offset;
-    record.value.assign(reinterpret_cast<const char*>(payload.data()), payload.size());
-    ASSERT_TRUE(processor_.Process(record).ok());
-  }
   // A rank of four in its step 42, in window 4.
   static RankStanding Ended(uint32_t rank, int64_t time_s, ProcessEnd end) {
     RankStanding standing = StandingJob(4)[rank];
@@ -56,12 +38,6 @@ class DiagnoseStandingsTest : public ::testing::Test {
       Send(batch);
     }
   }
-
-  InMemoryStore store_;
-  RecordingContext context_{store_};
-  DiagnoseProcessor processor_;
-  TestEncoder encoder_;
-  int64_t next_offset_ = 0;
 };
 
 TEST_F(DiagnoseStandingsTest, AProcessThatEndsIsAFindingAtOnce) {
@@ -108,8 +84,8 @@ TEST_F(DiagnoseStandingsTest, SuccessIsNoFinding) {
   EXPECT_THAT(context_.findings, IsEmpty());
 }
 
-// Two ranks wait for a third of which nothing comes: where its process is known to have ended, that
-// is said already.
+// Three ranks wait for a fourth, which sends nothing. Where its process is known to have ended,
+// that is said already.
 TEST_F(DiagnoseStandingsTest, ARankThatHasEndedIsNotSilentToo) {
   for (const bool has_ended : {false, true}) {
     context_.findings.clear();

@@ -92,7 +92,7 @@ def when_on(action):
 
 
 def _take_out(actions, action):
-    """Whether it was still there: who takes it out calls it. Of two threads one does."""
+    """Whether the action was still there. The thread that removes it calls it; of two, one does."""
     try:
         actions.remove(action)
         return True

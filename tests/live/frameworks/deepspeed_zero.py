@@ -1,5 +1,5 @@
-"""DeepSpeed on processors over gloo: an engine of ZeRO stage 1 (--stage 0: none), a step of which is
-two micro-batches. Started by DeepSpeed's own launcher, or by torchrun.
+"""DeepSpeed on processors over gloo: an engine of ZeRO stage 1 (--stage 0: none). A step is two
+micro-batches. Started by DeepSpeed's own launcher, or by torchrun.
 """
 
 import os
