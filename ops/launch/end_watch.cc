@@ -68,12 +68,13 @@ void EndWatch::Watch(const std::stop_token& stop) {
   }
 }
 
+// Ends first: a launcher starts a rank again when the process before has ended.
 void EndWatch::Look(milliseconds timeout) {
+  for (const EndedRank& ended : processes_.WaitForEnds(timeout)) first_.End(ended);
   for (const RankProcess& process : processes_.TakeNew()) {
     first_.Begin(process);
     processes_seen_.fetch_add(1, std::memory_order_relaxed);
   }
-  for (const EndedRank& ended : processes_.WaitForEnds(timeout)) first_.End(ended);
 }
 
 uint64_t EndWatch::Finish(const JobEnd& end) {

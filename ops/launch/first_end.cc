@@ -10,7 +10,10 @@ void FirstEnd::Begin(const RankProcess& process) {
   const bool has_failed = std::ranges::any_of(
       failed_, [&](const EndedRank& ended) { return ended.process.rank == process.rank; });
   if (has_failed) {  // the launcher starts the job again
-    if (std::optional<EndedRank> first = TakeFirst()) restarted_after_ = std::move(first);
+    // or a script runs one training after the other, and the status of the first is not known
+    if (First().end.is_known()) {
+      if (std::optional<EndedRank> first = TakeFirst()) restarted_after_ = std::move(first);
+    }
     failed_.clear();
     said_ = false;
   }

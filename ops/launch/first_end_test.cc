@@ -128,6 +128,16 @@ TEST_F(FirstEndTest, AnEndWithUnknownStatusMayBeASuccess) {
   EXPECT_EQ(AtEnd(), 1) << "well after it";
 }
 
+// Kernels before 6.15 keep no status that the launcher has taken.
+TEST_F(FirstEndTest, OneTrainingAfterTheOtherIsNoFailure) {
+  Begin(2);
+  for (const uint32_t rank : {0u, 1u}) End(rank, 10 * kSecond + rank, kUnknown);
+  Begin(2, 200);
+  EXPECT_EQ(RankOf(first_.Take(60 * kSecond)), -1);
+  for (const uint32_t rank : {0u, 1u}) End(rank, 70 * kSecond + rank, kSuccess, 200);
+  EXPECT_EQ(AtEnd({.wait_status = 0}), -1);
+}
+
 TEST_F(FirstEndTest, WhereNothingIsKnownOfAnyTheFirstIsNamed) {
   Begin(3);
   End(2, 10 * kSecond, kUnknown);

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -41,6 +43,11 @@ bool Holds(pid_t pid, const std::string& lock) {
   return false;
 }
 
+bool AwaitReadable(int epoll, int descriptor) {
+  epoll_event event{.events = EPOLLIN, .data = {.fd = descriptor}};
+  return ::epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0;
+}
+
 bool HasEnded(int pid_descriptor) {
   pollfd watched{.fd = pid_descriptor, .events = POLLIN, .revents = 0};
   return ::poll(&watched, 1, 0) > 0;
@@ -49,17 +56,24 @@ bool HasEnded(int pid_descriptor) {
 }  // namespace
 
 RankProcesses::RankProcesses(std::string exchange_folder)
-    : folder_(std::move(exchange_folder)), stopped_(::eventfd(0, EFD_CLOEXEC)) {}
+    : folder_(std::move(exchange_folder)),
+      stopped_(::eventfd(0, EFD_CLOEXEC)),
+      ends_(::epoll_create1(EPOLL_CLOEXEC)) {
+  AwaitReadable(ends_, stopped_);
+}
 
 RankProcesses::~RankProcesses() {
-  if (stopped_ >= 0) ::close(stopped_);
   for (const Watched& watched : watched_) ::close(watched.descriptor);
+  for (const int descriptor : {stopped_, ends_}) {
+    if (descriptor >= 0) ::close(descriptor);
+  }
 }
 
 std::optional<RankProcesses::Watched> RankProcesses::Watch(uint32_t rank, pid_t pid) const {
   const auto descriptor = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
   if (descriptor < 0) return std::nullopt;
-  if (HasEnded(descriptor) || !Holds(pid, RankClaim::LockPath(folder_, rank))) {
+  if (HasEnded(descriptor) || !Holds(pid, RankClaim::LockPath(folder_, rank)) ||
+      !AwaitReadable(ends_, descriptor)) {
     ::close(descriptor);
     return std::nullopt;
   }
@@ -84,22 +98,22 @@ std::vector<RankProcess> RankProcesses::TakeNew() {
 }
 
 std::vector<EndedRank> RankProcesses::WaitForEnds(std::chrono::milliseconds timeout) {
-  std::vector<pollfd> descriptors;
-  for (const Watched& watched : watched_)
-    descriptors.push_back({.fd = watched.descriptor, .events = POLLIN, .revents = 0});
-  descriptors.push_back({.fd = stopped_, .events = POLLIN, .revents = 0});
-  ::poll(descriptors.data(), descriptors.size(), static_cast<int>(timeout.count()));
+  constexpr size_t kAtOnce = 64;
+  std::array<epoll_event, kAtOnce> events{};
+  auto wait_ms = static_cast<int>(timeout.count());
   std::vector<EndedRank> ended;
-  std::vector<Watched> running;
-  for (size_t i = 0; i < watched_.size(); ++i) {
-    if (descriptors[i].revents == 0) {
-      running.push_back(std::move(watched_[i]));
-      continue;
+  for (bool more = true; more; wait_ms = 0) {
+    const int count = ::epoll_wait(ends_, events.data(), kAtOnce, wait_ms);
+    more = count == static_cast<int>(kAtOnce);
+    for (int i = 0; i < count; ++i) {
+      const auto watched =
+          std::ranges::find(watched_, events[static_cast<size_t>(i)].data.fd, &Watched::descriptor);
+      if (watched == watched_.end()) continue;  // that nobody waits any more
+      ended.push_back(EndOf(*watched));
+      ::close(watched->descriptor);
+      watched_.erase(watched);
     }
-    ended.push_back(EndOf(watched_[i]));
-    ::close(watched_[i].descriptor);
   }
-  watched_ = std::move(running);
   return ended;
 }
 

@@ -43,7 +43,7 @@ class RankProcesses {
 
   // Processes that have claimed a rank since it was asked last, and live.
   std::vector<RankProcess> TakeNew();
-  // Those that end within the time; at once where one has.
+  // Those that end within the time, in the order in which they end; at once where one has.
   std::vector<EndedRank> WaitForEnds(std::chrono::milliseconds timeout);
   // From now on nobody waits any more. Any thread.
   void StopWaiting();
@@ -58,7 +58,8 @@ class RankProcesses {
   EndedRank EndOf(const Watched& watched) const;
 
   const std::string folder_;
-  const int stopped_;                  // an eventfd(2); -1 where there is none
+  const int stopped_;  // an eventfd(2); -1 where there is none
+  const int ends_;     // an epoll(7), which answers in the order of the ends; likewise
   std::map<uint32_t, pid_t> claimed_;  // by rank: the newest process that was looked at
   std::vector<Watched> watched_;
 };

@@ -55,6 +55,25 @@ TEST_F(RankProcessesTest, AreSeenOnceAndSoAreTheirEnds) {
   EXPECT_TRUE(processes_.TakeNew().empty()) << "its lock is still there";
 }
 
+// Where nobody looks for a while, as on a busy machine.
+TEST_F(RankProcessesTest, ManyEndsComeInTheirOrder) {
+  TestingProcess ranks[] = {{folder_, 0, kLives}, {folder_, 1, kLives}, {folder_, 2, kLives}};
+  ASSERT_EQ(processes_.TakeNew().size(), 3u);
+  const uint32_t order[] = {2, 0, 1};
+  for (const uint32_t rank : order) {
+    ranks[rank].Signal(SIGKILL);
+    ranks[rank].Wait();
+  }
+  const std::vector<EndedRank> ended = processes_.WaitForEnds(kLongest);
+  ASSERT_EQ(ended.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(ended[i].process.rank, order[i]) << i;
+    if (i > 0) {
+      EXPECT_GE(ended[i].time_ns, ended[i - 1].time_ns);
+    }
+  }
+}
+
 TEST_F(RankProcessesTest, AnExitCodeIsKnown) {
   TestingProcess process(folder_, 0, "time.sleep(0.5)\nos._exit(7)\n");
   ASSERT_EQ(processes_.TakeNew().size(), 1u);
