@@ -6,13 +6,9 @@ import unittest
 
 import numpy as np
 import ring
+from launch import free_port
 
 DEADLINE_S = 60.0
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
 
 
 def run_ranks(world, work, timeout=DEADLINE_S, port=None):

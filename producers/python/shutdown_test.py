@@ -66,6 +66,10 @@ for thread in threads: thread.start()
 """
         self.ends(script + self.BUSY, 0)
 
+    @unittest.skipIf(
+        os.environ.get("EROICA_SANITIZED") == "address",
+        "GCC 12's AddressSanitizer forks while another thread holds its allocator: the child waits for ever",
+    )
     def test_children_of_forks_end_well(self):
         self.ends(
             """
