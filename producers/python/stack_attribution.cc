@@ -25,6 +25,13 @@ uint64_t KindOf(const TrainingBoundary& boundary) {
   return of * kOdd + boundary.inside;
 }
 
+// part/whole of ns.
+int64_t PartOf(int64_t ns, int64_t part, int64_t whole) {
+  if (whole <= 0) return 0;
+  return static_cast<int64_t>(static_cast<double>(ns) * static_cast<double>(part) /
+                              static_cast<double>(whole));
+}
+
 }  // namespace
 
 void StackAttribution::EmitOpen(int64_t end_ns) {
@@ -51,25 +58,53 @@ void StackAttribution::Add(int64_t begin_ns, int64_t end_ns, uint32_t leaf) {
   if (end_ns_ - start_ns_ >= kLongestPieceNs) EmitOpen(end_ns_);
 }
 
-void StackAttribution::AddEqually(int64_t begin_ns, int64_t end_ns,
-                                  const std::vector<uint32_t>& leaves) {
-  const auto count = static_cast<int64_t>(leaves.size());
-  const int64_t length_ns = end_ns - begin_ns;
-  for (int64_t i = 0; i < count;) {
-    const uint32_t leaf = leaves[static_cast<size_t>(i)];
-    const int64_t start_ns = begin_ns + length_ns / count * i;
-    while (i < count && leaves[static_cast<size_t>(i)] == leaf) ++i;
-    Add(start_ns, i == count ? end_ns : begin_ns + length_ns / count * i, leaf);
+StackAttribution::Shares StackAttribution::Equally(const std::vector<uint32_t>& functions) {
+  Shares shares;
+  for (const uint32_t function : functions) {
+    if (shares.empty() || shares.back().function != function) shares.push_back({function, 0});
+    ++shares.back().ns;
+  }
+  return shares;
+}
+
+int64_t StackAttribution::SumOf(const Shares& shares) {
+  int64_t all_ns = 0;
+  for (const Share& share : shares) all_ns += share.ns;
+  return all_ns;
+}
+
+void StackAttribution::AddShares(int64_t begin_ns, int64_t end_ns, const Shares& shares) {
+  const int64_t all_ns = SumOf(shares);
+  if (all_ns <= 0) return;
+  const double scale = static_cast<double>(end_ns - begin_ns) / static_cast<double>(all_ns);
+  int64_t so_far_ns = 0;
+  int64_t start_ns = begin_ns;
+  for (const Share& share : shares) {
+    so_far_ns += share.ns;
+    const int64_t until_ns =
+        so_far_ns == all_ns
+            ? end_ns
+            : begin_ns + static_cast<int64_t>(scale * static_cast<double>(so_far_ns));
+    Add(start_ns, until_ns, share.function);
+    start_ns = std::max(start_ns, until_ns);
   }
 }
 
 StackAttribution::Parts StackAttribution::PartsOf(int64_t end_ns,
                                                   const std::optional<RunTimes>& times) const {
-  if (!times || !stretch_.times) return {};
   const int64_t length_ns = end_ns - stretch_.time_ns;
+  if (!times || !stretch_.times) {
+    if (!blocks_.is_whole()) return {};
+    return {.blocked_ns = std::min(blocks_.total_ns(), length_ns),
+            .waited_ns = blocks_.preempted_ns(),
+            .preempted_ns = blocks_.preempted_ns(),
+            .known = true};
+  }
   const int64_t ran_ns = times->on_processor_ns - stretch_.times->on_processor_ns;
   const int64_t waited_ns = times->runnable_ns - stretch_.times->runnable_ns;
   Parts parts{.waited_ns = std::max<int64_t>(0, waited_ns), .known = true};
+  parts.preempted_ns =
+      blocks_.is_whole() ? std::min(blocks_.preempted_ns(), parts.waited_ns) : parts.waited_ns;
   parts.blocked_ns =
       std::clamp<int64_t>(length_ns - std::max<int64_t>(0, ran_ns) - parts.waited_ns, 0, length_ns);
   if (parts.blocked_ns < kLeastPartNs) parts.blocked_ns = 0;
@@ -78,12 +113,27 @@ StackAttribution::Parts StackAttribution::PartsOf(int64_t end_ns,
   return parts;
 }
 
+const StackSample* StackAttribution::SampleIn(const ThreadBlock& block) const {
+  const auto found = std::ranges::find_if(samples_, [&block](const StackSample& sample) {
+    return sample.time_ns >= block.begin_ns && sample.time_ns < block.end_ns;
+  });
+  return found == samples_.end() ? nullptr : &*found;
+}
+
+// Where all blocks are known, they say it better than a look at the thread, which takes a moment.
+bool StackAttribution::WasBlocked(const StackSample& sample) const {
+  if (!blocks_.is_whole()) return sample.state != ThreadState::kRunning;
+  return std::ranges::any_of(blocks_.blocks(), [&sample](const ThreadBlock& block) {
+    return sample.time_ns >= block.begin_ns && sample.time_ns < block.end_ns;
+  });
+}
+
 // Of the samples of that state; without one the function that was seen last.
 std::vector<uint32_t> StackAttribution::Leaves(bool blocked, Seen* seen) const {
   std::vector<uint32_t> leaves;
   for (const StackSample& sample : samples_) {
-    const bool runs = sample.state == ThreadState::kRunning;
-    if (sample.state == ThreadState::kUnknown || runs != blocked) leaves.push_back(sample.leaf);
+    if (sample.state == ThreadState::kUnknown || WasBlocked(sample) == blocked)
+      leaves.push_back(sample.leaf);
   }
   std::optional<uint32_t>& last = blocked ? seen->blocked : seen->running;
   if (!leaves.empty()) {
@@ -94,58 +144,107 @@ std::vector<uint32_t> StackAttribution::Leaves(bool blocked, Seen* seen) const {
   return leaves;
 }
 
-std::vector<uint32_t> StackAttribution::Tile(int64_t end_ns, const Parts& parts) {
+// By function, in the order of their first blocks. A block unlike all that were seen has none: it
+// belongs to what runs, where the thread waits for a moment, too.
+StackAttribution::Shares StackAttribution::SharesOfBlocks(Seen* seen) const {
+  for (const ThreadBlock& block : blocks_.blocks()) {
+    if (const StackSample* sample = SampleIn(block))
+      seen->blocks.Add(block.length_ns(), sample->leaf);
+  }
+  Shares shares;
+  for (const ThreadBlock& block : blocks_.blocks()) {
+    const StackSample* sample = SampleIn(block);
+    const std::optional<uint32_t> alike = seen->blocks.MostAlike(block.length_ns());
+    if (sample == nullptr && !alike) continue;
+    const uint32_t function = sample != nullptr ? sample->leaf : *alike;
+    const auto share = std::ranges::find(shares, function, &Share::function);
+    if (share != shares.end()) {
+      share->ns += block.length_ns();
+    } else {
+      shares.push_back({.function = function, .ns = block.length_ns()});
+    }
+  }
+  return shares;
+}
+
+StackAttribution::Shares StackAttribution::Tile(int64_t end_ns, const Parts& parts) {
   if (seen_.size() >= kMostKinds) seen_.clear();
   Seen& seen = seen_[KindOf(stretch_)];
   std::vector<uint32_t> running = Leaves(false, &seen);
   std::vector<uint32_t> blocked = Leaves(true, &seen);
+  if (!running.empty()) last_running_ = running.back();
+  // Nothing of a sleep runs: what little does is more like what ran before.
+  if (running.empty() && last_running_) running = {*last_running_};
   if (running.empty()) running = blocked;
   if (blocked.empty()) blocked = running;
   if (running.empty() && open_) running = blocked = {leaf_};
-  const int64_t middle_ns = stretch_.time_ns + parts.blocked_ns;
+  if (running.empty()) {  // no stack was seen so far
+    if (stretch_.inside == EROICA_NO_PARENT) return {};
+    return {{stretch_.inside, parts.waited_ns}};
+  }
+  int64_t blocked_ns = parts.blocked_ns;
   if (!parts.known && !samples_.empty()) {
     running.clear();
     for (const StackSample& sample : samples_) running.push_back(sample.leaf);
   }
-  AddEqually(stretch_.time_ns, middle_ns, blocked);
-  AddEqually(middle_ns, end_ns, running);
-  // A function that blocks is seen runnable when it wakes up: few samples show for how long.
-  for (uint32_t& leaf : running) {
-    if (std::ranges::find(blocked, leaf) != blocked.end() && parts.blocked_ns > 0)
-      leaf = EROICA_NO_PARENT;
+  Shares shares = Equally(blocked);
+  int64_t all_ns = SumOf(shares);
+  if (blocks_.is_whole() && blocked_ns > 0) {
+    shares = SharesOfBlocks(&seen);
+    all_ns = blocks_.total_ns();
+    blocked_ns = PartOf(blocked_ns, SumOf(shares), all_ns);
   }
-  return running;
+  const int64_t middle_ns = stretch_.time_ns + blocked_ns;
+  AddShares(stretch_.time_ns, middle_ns, shares);
+  AddShares(middle_ns, end_ns, Equally(running));
+  Shares waits = WaitsOfRunning(running, blocked_ns > 0 ? shares : Shares{}, parts.preempted_ns);
+  if (!blocks_.is_whole()) return waits;
+  for (const Share& share : shares)
+    waits.push_back({share.function, PartOf(parts.waking_ns(), share.ns, all_ns)});
+  return waits;
 }
 
-void StackAttribution::SpreadWait(int64_t begin_ns, int64_t end_ns,
-                                  const std::vector<uint32_t>& functions) {
+// A function that blocks is seen runnable when it wakes up: few samples show for how long.
+StackAttribution::Shares StackAttribution::WaitsOfRunning(const std::vector<uint32_t>& running,
+                                                          const Shares& blocked,
+                                                          int64_t waited_ns) {
+  Shares waits;
+  for (const uint32_t function : running) {
+    if (std::ranges::find(blocked, function, &Share::function) == blocked.end())
+      waits.push_back({function, waited_ns / static_cast<int64_t>(running.size())});
+  }
+  return waits;
+}
+
+void StackAttribution::SpreadWait(int64_t begin_ns, int64_t end_ns, int64_t waited_ns,
+                                  const Shares& waits) {
+  unplaced_wait_ns_ += waited_ns;
   if (unplaced_wait_ns_ < kLeastWaitNs || begin_ns >= end_ns) return;
   const int64_t placed_ns = std::min(unplaced_wait_ns_, end_ns - begin_ns);
   SpreadShare(begin_ns, end_ns,
               static_cast<double>(placed_ns) / static_cast<double>(end_ns - begin_ns),
               CellSide::kBegin, emit_wait_);
   unplaced_wait_ns_ = std::min(unplaced_wait_ns_ - placed_ns, kMostUnplacedNs);
-  const auto count = static_cast<int64_t>(functions.size());
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t start_ns = begin_ns + (end_ns - begin_ns) / count * i;
-    const uint32_t function = functions[static_cast<size_t>(i)];
-    if (function != EROICA_NO_PARENT && placed_ns / count >= kLeastWaitNs)
-      emit_within_(start_ns, start_ns + placed_ns / count, function);
+  int64_t start_ns = begin_ns;
+  for (const Share& wait : waits) {
+    const int64_t until_ns = std::min(end_ns, start_ns + wait.ns);
+    if (until_ns - start_ns < kLeastWaitNs) continue;
+    emit_within_(start_ns, until_ns, wait.function);
+    start_ns = until_ns;
   }
 }
 
 void StackAttribution::Close(int64_t end_ns, const std::optional<RunTimes>& times) {
+  blocks_.End(end_ns);
   if (end_ns > stretch_.time_ns) {
     const Parts parts = PartsOf(end_ns, times);
-    std::vector<uint32_t> functions;
-    if (!stretch_.is_covered()) functions = Tile(end_ns, parts);
-    if (functions.empty() && !stretch_.is_covered() && stretch_.inside != EROICA_NO_PARENT)
-      functions = {stretch_.inside};  // no stack was seen in the region
-    unplaced_wait_ns_ += parts.waited_ns;
+    Shares waits;
+    if (!stretch_.is_covered()) waits = Tile(end_ns, parts);
     SpreadWait(stretch_.time_ns + (stretch_.is_covered() ? 0 : parts.blocked_ns), end_ns,
-               functions);
+               parts.waited_ns, waits);
   }
   samples_.clear();
+  blocks_.Begin();
 }
 
 void StackAttribution::Pass(const TrainingBoundary& boundary) {
@@ -191,6 +290,8 @@ void StackAttribution::Finish() {
   begun_ = open_ = false;
   stretch_ = {};
   seen_.clear();
+  last_running_.reset();
+  blocks_.Forget();
 }
 
 }  // namespace eroica

@@ -11,8 +11,17 @@
 // kind. A stretch without a boundary is cut every 100 ms.
 //
 // Waits for a processor lie in the time that was not blocked, and are emitted beside the functions
-// that they interrupted: as shares of the stretch (spread_share.h). A function that was never seen
-// blocked also gets its share of them as an interval within it: that time passed in it.
+// that they interrupted: as shares of the stretch (spread_share.h). They passed in these functions,
+// too, and are emitted once more as intervals within them: of a function that was never seen blocked
+// its share of what interrupted the thread, and, where blocks are known, of one that blocked what it
+// waited when it woke up.
+//
+// Where the kernel says when the thread left its processor (thread_switches.h), each block has its
+// own length: one in which a stack was seen belongs to that stack, whole, and one in which none was
+// seen to the stack of the block seen last in a stretch of that kind that lasted about as long.
+// Without that all blocks of a stretch are shared out by how many samples saw what, and a long one
+// is seen more often than it should: a sampler that waits for a processor itself comes late, when
+// short blocks are over.
 //
 // What the thread does inside a collective or a wait of its data loader is that interval's:
 // nothing is emitted there. Consecutive equal functions are one interval, cut where it grows long,
@@ -20,6 +29,7 @@
 // one that does is taken for the latest time seen.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -28,6 +38,8 @@
 
 #include "producers/python/gil_probe.h"
 #include "producers/python/run_times.h"
+#include "producers/python/thread_blocks.h"
+#include "producers/python/thread_switches.h"
 #include "producers/python/training_boundaries.h"
 
 namespace eroica {
@@ -50,6 +62,8 @@ class StackAttribution {
         emit_within_(std::move(emit_within)) {}
 
   void Pass(const TrainingBoundary& boundary);
+  // Of the thread, where they are known: those until a boundary come before it.
+  void Switch(const ThreadSwitch& change) { blocks_.Switch(change); }
   // Not counted while what the thread is inside of covers its stacks.
   void Sample(const StackSample& sample);
   // Whether the current stretch is so long that it must be cut.
@@ -69,22 +83,38 @@ class StackAttribution {
   struct Seen {  // last, in stretches of one kind
     std::optional<uint32_t> running;
     std::optional<uint32_t> blocked;
+    SeenBlocks blocks;
   };
+  struct Share {
+    uint32_t function = 0;
+    int64_t ns = 0;
+  };
+  using Shares = std::vector<Share>;
   struct Parts {
     int64_t blocked_ns = 0;  // the rest was not
     int64_t waited_ns = 0;   // for a processor
+    // of that what interrupted it; where blocks are not known, all of it
+    int64_t preempted_ns = 0;
     bool known = false;
+    // Waited for a processor when it could run again.
+    int64_t waking_ns() const { return std::max<int64_t>(0, waited_ns - preempted_ns); }
   };
 
   void Close(int64_t end_ns, const std::optional<RunTimes>& times);
   Parts PartsOf(int64_t end_ns, const std::optional<RunTimes>& times) const;
-  // The functions that the time not blocked belongs to; EROICA_NO_PARENT instead of one that was
-  // also seen blocked.
-  std::vector<uint32_t> Tile(int64_t end_ns, const Parts& parts);
+  // Answers whose the waits for a processor were, as far as that is known.
+  Shares Tile(int64_t end_ns, const Parts& parts);
+  static Shares WaitsOfRunning(const std::vector<uint32_t>& running, const Shares& blocked,
+                               int64_t waited_ns);
   std::vector<uint32_t> Leaves(bool blocked, Seen* seen) const;
-  void AddEqually(int64_t begin_ns, int64_t end_ns, const std::vector<uint32_t>& leaves);
+  bool WasBlocked(const StackSample& sample) const;
+  const StackSample* SampleIn(const ThreadBlock& block) const;
+  static Shares Equally(const std::vector<uint32_t>& functions);
+  static int64_t SumOf(const Shares& shares);
+  Shares SharesOfBlocks(Seen* seen) const;
+  void AddShares(int64_t begin_ns, int64_t end_ns, const Shares& shares);
   void Add(int64_t begin_ns, int64_t end_ns, uint32_t leaf);
-  void SpreadWait(int64_t begin_ns, int64_t end_ns, const std::vector<uint32_t>& functions);
+  void SpreadWait(int64_t begin_ns, int64_t end_ns, int64_t waited_ns, const Shares& waits);
   void EmitOpen(int64_t end_ns);
 
   Emit emit_;
@@ -94,7 +124,9 @@ class StackAttribution {
   TrainingBoundary stretch_;  // that began the current stretch
   int64_t latest_ns_ = 0;
   std::vector<StackSample> samples_;         // in it
+  ThreadBlocks blocks_;                      // likewise
   std::unordered_map<uint64_t, Seen> seen_;  // by kind of stretch
+  std::optional<uint32_t> last_running_;     // in stretches of any kind
   int64_t unplaced_wait_ns_ = 0;
   // The interval that grows, and is not emitted yet.
   bool open_ = false;

@@ -34,6 +34,10 @@ class StackAttributionTest : public ::testing::Test {
   void Sample(int64_t time_ms, uint32_t leaf, ThreadState state) {
     attribution_.Sample({.time_ns = time_ms * kNsPerMs, .leaf = leaf, .state = state});
   }
+  void Block(int64_t begin_ms, int64_t end_ms) {
+    attribution_.Switch({.time_ns = begin_ms * kNsPerMs, .kind = ThreadSwitch::Kind::kBlocked});
+    attribution_.Switch({.time_ns = end_ms * kNsPerMs, .kind = ThreadSwitch::Kind::kRuns});
+  }
   std::map<uint32_t, int64_t> MsByLeaf() const {
     std::map<uint32_t, int64_t> ms;
     for (const auto& [start_ns, end_ns, leaf] : pieces_) ms[leaf] += (end_ns - start_ns) / kNsPerMs;
@@ -129,6 +133,74 @@ TEST_F(StackAttributionTest, ASleepIsToldWithinTwentiethsByFewSamples) {
   Pass(1 + kSteps * kStepMs, ran_ms, waited_ms);
   attribution_.Finish();
   EXPECT_NEAR(static_cast<double>(MsByLeaf()[2]) / kSteps, kSleepMs, 0.05 * kSleepMs);
+}
+
+// A sampler that waits for a processor itself sees the long block only: while the short ones last,
+// others run.
+TEST_F(StackAttributionTest, ABlockThatIsKnownHasItsOwnLength) {
+  constexpr int64_t kSteps = 20, kStepMs = 100, kShort = 10;
+  for (int64_t step = 0; step < kSteps; ++step) {
+    const int64_t begin_ms = 1 + step * kStepMs;
+    Pass(begin_ms, 1 + step * 50);
+    if (step == 0) Block(begin_ms, begin_ms + 1);  // switches are seen from here on
+    Sample(begin_ms + 2, 1, kRuns);
+    Block(begin_ms + 10, begin_ms + 40);
+    if (step % 2 == 1) Sample(begin_ms + 25, 2, kBlocked);
+    for (int64_t i = 0; i < kShort; ++i) Block(begin_ms + 50 + 5 * i, begin_ms + 52 + 5 * i);
+    if (step == 3) Sample(begin_ms + 51, 3, kBlocked);
+  }
+  Pass(1 + kSteps * kStepMs, 1 + kSteps * 50);
+  attribution_.Finish();
+  // The first stretch is not whole: its 50 ms are those of what runs, the only stack in it. The
+  // short blocks of the three stretches until one is seen are those of what runs, too.
+  EXPECT_EQ(MsByLeaf()[2], (kSteps - 1) * 30);
+  EXPECT_EQ(MsByLeaf()[3], (kSteps - 3) * 20);
+}
+
+TEST_F(StackAttributionTest, WhereTheKernelDoesNotCountBlocksSayWhatWasBlocked) {
+  Block(0, 1);
+  attribution_.Pass({.time_ns = 1 * kNsPerMs});
+  attribution_.Pass({.time_ns = 2 * kNsPerMs});
+  Sample(3, 1, kRuns);
+  Sample(20, 2, kBlocked);
+  Block(12, 42);
+  attribution_.Pass({.time_ns = 52 * kNsPerMs});
+  attribution_.Finish();
+  EXPECT_EQ(MsByLeaf()[2], 30);
+  EXPECT_EQ(MsByLeaf()[1], 20);
+}
+
+// Of 40 ms that a sleep of 30 lasted the thread waited 10 for a processor when it woke up, and 5 when
+// another one took its own from it.
+TEST_F(StackAttributionTest, HowLongWhatSleepsWaitsWhenItWakesUpPassesInIt) {
+  Block(0, 1);
+  Pass(1, 10);
+  Pass(2, 11);
+  Sample(3, 1, kRuns);
+  Block(12, 52);
+  Sample(20, 2, kBlocked);
+  attribution_.Switch({.time_ns = 60 * kNsPerMs, .kind = ThreadSwitch::Kind::kPreempted});
+  attribution_.Switch({.time_ns = 65 * kNsPerMs, .kind = ThreadSwitch::Kind::kRuns});
+  Pass(72, 36, 15);
+  attribution_.Finish();
+  EXPECT_EQ(MsByLeaf()[2], 30);
+  EXPECT_EQ(MsByLeaf()[1], 40);
+  EXPECT_EQ(WaitedMs(), 15);
+  EXPECT_EQ(waited_ms_[1], 5);
+  EXPECT_EQ(waited_ms_[2], 10);
+}
+
+TEST_F(StackAttributionTest, ASampleInABlockIsOfItThoughTheThreadRunsWhenItIsLookedAt) {
+  Block(0, 1);
+  Pass(1, 10);
+  Pass(2, 11);
+  Sample(3, 1, kRuns);
+  Sample(41, 2, kRuns);
+  Block(12, 42);
+  Pass(52, 31);
+  attribution_.Finish();
+  EXPECT_EQ(MsByLeaf()[2], 30);
+  EXPECT_EQ(MsByLeaf()[1], 20);
 }
 
 TEST_F(StackAttributionTest, WhatACollectiveCoversIsNoFunctions) {

@@ -118,7 +118,10 @@ void* StackSampler::Run(void* self) {
   static std::atomic<bool> said{false};
   RunAtBoundary(
       [self] { static_cast<StackSampler*>(self)->Loop(); },
-      [](const Thrown& thrown) { SayThrownOnce(&said, "the sampler of Python's stacks", thrown); });
+      [](const Thrown& thrown) {
+        eroica_reports_processor_waits(false);  // the host sampler does from here on
+        SayThrownOnce(&said, "the sampler of Python's stacks", thrown);
+      });
   return nullptr;
 }
 
@@ -140,13 +143,14 @@ void StackSampler::Loop() {
   while (WaitUntil(next_ns)) {
     Tick(eroica_now_ns());
     const int64_t now_ns = MonotonicNow();
+    if (switches_) switches_->KeepPace(now_ns);
     pace_.Tick(now_ns, OwnCpuNs(), account_ ? account_->CpuNs() : 0);
     next_ns = std::max(next_ns + pace_.NextNs(), now_ns);  // ticks that were missed are left out
   }
   TakeVisit();
+  PassBoundaries(eroica_now_ns());
   attribution_.Finish();
   waits_.Finish();
-  eroica_reports_processor_waits(false);
 }
 
 void StackSampler::Tick(int64_t now_ns) {
@@ -181,6 +185,7 @@ void StackSampler::FollowTrainer() {
     attribution_.Finish();
     waits_.Finish();
     account_.emplace(trainer.thread);
+    switches_.emplace(trainer.thread, MonotonicNow());
     eroica_reports_processor_waits(account_->Times().has_value());
     state_ = ThreadState::kUnknown;
   }
@@ -264,12 +269,20 @@ bool StackSampler::PassBoundaries(int64_t until_ns) {
   bool passed = false;
   while (const std::optional<TrainingBoundary> boundary = TakeBoundary(until_ns)) {
     if (boundary->thread != trainer_.thread) continue;
+    PassSwitches(boundary->time_ns);
     attribution_.Pass(*boundary);
     passed = true;
     passed_since_request_ = passed_since_request_ || boundary->time_ns > requested_ns_;
   }
+  PassSwitches(until_ns);
   if (attribution_.in_collective() && !IsInsideCollective()) attribution_.LeaveCollective(until_ns);
   return passed;
+}
+
+void StackSampler::PassSwitches(int64_t until_ns) {
+  if (!switches_) return;
+  while (const std::optional<ThreadSwitch> change = switches_->Take(until_ns))
+    attribution_.Switch(*change);
 }
 
 void StackSampler::Sample(int64_t time_ns, std::optional<ThreadState> state) {

@@ -51,6 +51,7 @@
 #include "producers/python/stack_functions.h"
 #include "producers/python/stack_walker.h"
 #include "producers/python/thread_account.h"
+#include "producers/python/thread_switches.h"
 #include "producers/python/training_boundaries.h"
 
 namespace eroica {
@@ -109,6 +110,7 @@ class StackSampler {
   void Sample(int64_t time_ns, std::optional<ThreadState> state);
   // Hands the boundaries until then to the attribution. Whether there were any.
   bool PassBoundaries(int64_t until_ns);
+  void PassSwitches(int64_t until_ns);
   void CutLongStretch(int64_t now_ns);
   uint32_t ProcessorWait();
   uint32_t WaitWithin(uint32_t function);
@@ -145,6 +147,7 @@ class StackSampler {
   StackAttribution attribution_;
   EroicaTrainer trainer_ = {.thread = 0, .number = 0};  // at the last tick
   std::optional<ThreadAccount> account_;                // its; nothing before the first tick
+  std::optional<ThreadSwitches> switches_;              // likewise
   ThreadState state_ = ThreadState::kUnknown;           // its, at the last tick
   bool said_without_stacks_ = false;
   GilHolder holder_;

@@ -10,19 +10,12 @@
 namespace eroica {
 namespace {
 
-// How the clock follows from the thread's number is part of the kernel's ABI;
-// pthread_getcpuclockid makes it in the same way, of threads that somebody has a pthread_t of.
-clockid_t ClockOf(int thread) {
-  constexpr clockid_t kOneThread = 4, kScheduler = 2;
-  return (~static_cast<clockid_t>(thread) * 8) | kOneThread | kScheduler;
-}
-
 bool IsThere(int thread) { return syscall(SYS_tgkill, getpid(), thread, 0) == 0 || errno != ESRCH; }
 
 }  // namespace
 
 ThreadAccount::ThreadAccount(int thread)
-    : thread_(thread), probe_(thread), times_(thread), clock_(ClockOf(thread)) {}
+    : thread_(thread), probe_(thread), times_(thread), clock_(ProcessorClockOf(thread)) {}
 
 ThreadState ThreadAccount::State() const {
   const ThreadState state = probe_.Read();

@@ -30,6 +30,21 @@ TEST(ThreadAccount, IsOfTheThreadThatIsAskedFor) {
   idle.join();
 }
 
+// /proc alone lags by up to a tick: what a thread ran before a boundary was told as of the stretch
+// behind it, and taken from what slept there.
+TEST(ThreadAccount, TimesOfAThreadThatRunsAreThoseOfNow) {
+  const ThreadAccount own(gettid());
+  if (!own.Times()) GTEST_SKIP() << "this kernel does not count";
+  for (int i = 0; i < 20; ++i) {
+    volatile int64_t sum = 0;
+    for (int k = 0; k < 100'000; ++k) sum = sum + k;
+    const int64_t before_ns = own.CpuNs();
+    const int64_t told_ns = own.Times()->on_processor_ns;
+    EXPECT_LE(before_ns, told_ns);
+    EXPECT_LE(told_ns, own.CpuNs());
+  }
+}
+
 TEST(ThreadAccount, SaysThatItsThreadHasEnded) {
   std::promise<void> end;
   std::promise<int> started;
