@@ -73,6 +73,8 @@ void Emitter::TakeMark(const RingSlot& slot) {
     steps_.DataloaderNext(slot.a, &marks_);
   } else if (kind == MarkKind::kOptimizerStep) {
     steps_.OptimizerStep(slot.a, &marks_);
+  } else if (kind == MarkKind::kStepEnd) {
+    steps_.MayEnd(slot.a);
   } else if (kind == MarkKind::kCheckpointBegin || kind == MarkKind::kEvaluationBegin) {
     steps_.SetPaused(true);
   } else if (kind == MarkKind::kCheckpointEnd || kind == MarkKind::kEvaluationEnd) {

@@ -245,6 +245,8 @@ bool eroica_processor_waits_are_reported(void);
 // found counts no longer. Returns the id of the step that begins.
 int64_t eroica_step(int64_t time_ns);
 // What step detection goes by where nobody counts (METHODS 1.4). They are marks, too.
+// eroica_mark of EROICA_STEP_END, after an optimizer's step: the step at hand ends here, where
+// nothing follows.
 void eroica_dataloader_next(int64_t time_ns);
 void eroica_optimizer_step(int64_t time_ns);
 

@@ -28,7 +28,7 @@ void StepDetector::DataloaderNext(int64_t time_ns, std::vector<Mark>* marks) {
 
 void StepDetector::OptimizerStep(int64_t time_ns, std::vector<Mark>* marks) {
   last_event_ns_ = time_ns;
-  last_optimizer_ns_ = time_ns;
+  MayEnd(time_ns);
   ++events_since_match_;
   if (explicit_) return;
   if (!has_dataloader_) {
@@ -59,7 +59,7 @@ void StepDetector::BeginStep(int64_t time_ns, std::vector<Mark>* marks) {
 
 void StepDetector::Finish(std::vector<Mark>* marks) const {
   if (has_begun())
-    marks->push_back({std::max(last_optimizer_ns_, step_begin_ns_), MarkKind::kStepEnd, step_});
+    marks->push_back({std::max(may_end_ns_, step_begin_ns_), MarkKind::kStepEnd, step_});
 }
 
 // The run before the event at hand is whole.

@@ -126,6 +126,14 @@ TEST_F(StepDetectorTest, TheLastStepEndsWithItsOptimizerOrNobodyKnowsWhen) {
   EXPECT_THAT(Marks(), ElementsAre("e1@560", "b2@560", "e2@560"));
 }
 
+// Lightning hands forward and backward pass to the optimizer, which runs them within its step.
+TEST_F(StepDetectorTest, TheLastStepEndsWhenItsOptimizerHasEnded) {
+  Feed("DO");
+  detector_.MayEnd(60 * kNsPerMs);
+  detector_.Finish(&marks_);
+  EXPECT_THAT(Marks(), ElementsAre("b0@10", "e0@60"));
+}
+
 TEST_F(StepDetectorTest, ALoopThatIsOnlyCountedHasNoLastStep) {
   detector_.Finish(&marks_);
   EXPECT_TRUE(marks_.empty()) << "there was no step at all";

@@ -15,6 +15,7 @@ NO_SEQUENCE = 0xFFFFFFFFFFFFFFFF
 WAITS = 0x80  # added to an operation: the caller is inside until it ends
 
 # eroica::MarkKind
+STEP_END = 1
 CHECKPOINT_BEGIN, CHECKPOINT_END, EVALUATION_BEGIN, EVALUATION_END = 4, 5, 6, 7
 FORWARD_BEGIN, BACKWARD_BEGIN = 10, 11
 # eroica::WaitKind; -1: by the name

@@ -51,3 +51,10 @@ def optimizer_begins():
     if life.on:
         life.native.optimizer_step(_stage != OPTIMIZER)
         _await_forward(OPTIMIZER)
+
+
+def optimizer_ended():
+    """Where nothing follows the training step has ended, too. A closure that the optimizer calls
+    (Lightning's) holds forward and backward pass: they lie behind the optimizer's begin."""
+    if life.on:
+        life.native.mark(constants.STEP_END)

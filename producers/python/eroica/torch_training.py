@@ -46,7 +46,7 @@ def patch_dataloader(module):
 
 
 def patch_optimizer(module):
-    """Before every step of every optimizer: by PyTorch's own global hook, where there is one."""
+    """Around every step of every optimizer: by PyTorch's own global hooks, where there are any."""
 
     def on_step(*_):
         try:
@@ -55,16 +55,25 @@ def patch_optimizer(module):
         except Exception:
             life.say_exception("a step of the optimizer is not taken")
 
+    def on_end(*_):
+        try:
+            stages.optimizer_ended()
+        except Exception:
+            life.say_exception("the end of an optimizer's step is not taken")
+
     register = getattr(module, "register_optimizer_step_pre_hook", None)
     if register is not None:
         life.at_end(register(on_step).remove)
+        register = getattr(module, "register_optimizer_step_post_hook", None)
+        if register is not None:
+            life.at_end(register(on_end).remove)
         return
 
     def wrap_step(token, _result, error):
         (optimizer,) = token
         kind = type(optimizer)
         if error is None and not getattr(kind.step, "eroica", False):
-            stepped = watch(kind.step, on_step)
+            stepped = watch(kind.step, lambda *_: (on_step(), True), on_end)
             stepped.eroica = True
             patches.replace(kind, "step", stepped)
 
