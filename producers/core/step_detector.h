@@ -58,14 +58,14 @@ class StepDetector {
   // Appends the marks that follow from the event (step begin and end, evaluation begin and end).
   void DataloaderNext(int64_t time_ns, std::vector<Mark>* marks);
   void OptimizerStep(int64_t time_ns, std::vector<Mark>* marks);
-  // The optimizer's step has ended: where nothing follows, so has the training step. A script may hand
-  // forward and backward pass to the optimizer as a closure, which runs within its step.
+  // The optimizer's step has ended: where nothing follows, so has the training step. A script may
+  // hand forward and backward pass to the optimizer as a closure, which runs within its step.
   void MayEnd(int64_t time_ns) { may_end_ns_ = std::max(may_end_ns_, time_ns); }
   // The script's own count; from here on the events above begin no steps.
   void Step(int64_t time_ns, std::vector<Mark>* marks);
-  // Nothing follows any more. The step at hand ends with its last optimizer step: with its end, where
-  // that was seen. Where it has
-  // none, nobody knows when it ended: it ends where it began, by which readers know it.
+  // Nothing follows any more. The step at hand ends with its last optimizer step: with its end,
+  // where that was seen. Where it has none, nobody knows when it ended: it ends where it began, by
+  // which readers know it.
   void Finish(std::vector<Mark>* marks) const;
   // Around a checkpoint: the steps in it are not measured.
   void SetPaused(bool paused) { paused_ = paused; }

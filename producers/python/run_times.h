@@ -1,6 +1,6 @@
 // What the kernel has counted of a thread of this process: its processor clock, and the waits of
-// /proc/self/task/TID/schedstat. What that file says of processors lags by up to a tick of the kernel
-// (4 ms) behind a thread that runs. Owner: one thread.
+// /proc/self/task/TID/schedstat. What that file says of processors lags by up to a tick of the
+// kernel (4 ms) behind a thread that runs. Owner: one thread.
 #pragma once
 
 #include <cstdint>

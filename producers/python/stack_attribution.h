@@ -12,9 +12,9 @@
 //
 // Waits for a processor lie in the time that was not blocked, and are emitted beside the functions
 // that they interrupted: as shares of the stretch (spread_share.h). They passed in these functions,
-// too, and are emitted once more as intervals within them: of a function that was never seen blocked
-// its share of what interrupted the thread, and, where blocks are known, of one that blocked what it
-// waited when it woke up.
+// too, and are emitted once more as intervals within them: of a function that was never seen
+// blocked its share of what interrupted the thread, and, where blocks are known, of one that
+// blocked what it waited when it woke up.
 //
 // Where the kernel says when the thread left its processor (thread_switches.h), each block has its
 // own length: one in which a stack was seen belongs to that stack, whole, and one in which none was

@@ -170,8 +170,8 @@ TEST_F(StackAttributionTest, WhereTheKernelDoesNotCountBlocksSayWhatWasBlocked) 
   EXPECT_EQ(MsByLeaf()[1], 20);
 }
 
-// Of 40 ms that a sleep of 30 lasted the thread waited 10 for a processor when it woke up, and 5 when
-// another one took its own from it.
+// Of 40 ms that a sleep of 30 lasted the thread waited 10 for a processor when it woke up, and 5
+// when another one took its own from it.
 TEST_F(StackAttributionTest, HowLongWhatSleepsWaitsWhenItWakesUpPassesInIt) {
   Block(0, 1);
   Pass(1, 10);

@@ -1,7 +1,7 @@
-// The blocks of a thread within one stretch of its work: times in which it waited for something, and
-// wanted no processor. From its switches (thread_switches.h). A block also holds the moment from
-// when the thread could run again until it did: the kernel's counts say how long all of them were.
-// Owner: one thread.
+// The blocks of a thread within one stretch of its work: times in which it waited for something,
+// and wanted no processor. From its switches (thread_switches.h). A block also holds the moment
+// from when the thread could run again until it did: the kernel's counts say how long all of them
+// were. Owner: one thread.
 #pragma once
 
 #include <array>

@@ -1,12 +1,12 @@
 // When a thread of this process left its processor and came back to one, as the kernel says it
-// (perf_event_open(2), the records of context switches): how long each of its waits lasted, exactly.
-// The kernel notes it; the thread itself does nothing. Containers and kernels may forbid it
-// (seccomp, kernel.perf_event_paranoid above 2), and kernels before 4.17 do not say whether the
+// (perf_event_open(2), the records of context switches): how long each of its waits lasted,
+// exactly. The kernel notes it; the thread itself does nothing. Containers and kernels may forbid
+// it (seccomp, kernel.perf_event_paranoid above 2), and kernels before 4.17 do not say whether the
 // thread blocked: then nothing is known.
 //
 // A block costs the thread 2 us more (measured: docs/PERFORMANCE.md). Where it blocks so often that
-// this is more than 0.25 % of its time, it is watched in turns: for a second, and then not until the
-// mean is that again.
+// this is more than 0.25 % of its time, it is watched in turns: for a second, and then not until
+// the mean is that again.
 //
 // Owner: one thread, other than the watched one or that one itself.
 #pragma once

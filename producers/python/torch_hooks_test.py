@@ -1,5 +1,4 @@
-"""The hooks into PyTorch: on a package of the same shape everywhere, on the real one where it
-is."""
+"""The hooks into PyTorch: on a package of the same shape everywhere, on the real one where it is."""
 
 import os
 import shutil
@@ -14,8 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "tes
 import interpreters  # noqa: E402
 import torch_interpreter  # noqa: E402
 
-STEP_END, DATA, OPTIMIZER_STEP, SAVE, SAVED = 1, 2, 3, 4, 5
-FORWARD, BACKWARD, OPTIMIZER = 10, 11, 12
+STEP_END, DATA, OPTIMIZER_STEP, SAVE, SAVED, FORWARD, BACKWARD, OPTIMIZER = 1, 2, 3, 4, 5, 10, 11, 12
 WAIT_OTHER = 2
 ALL_REDUCE, BROADCAST, SEND, RECV = 1, 4, 10, 11
 
@@ -141,8 +139,8 @@ def what_is_there():
              if getattr(getattr(value, "__code__", None), "co_filename", "").find("/eroica/") > 0]
     names += [finder for finder in sys.meta_path if "eroica" in type(finder).__module__]
     names += [call for call in gc.callbacks if "eroica" in call.__module__]
-    names += torch.optim.optimizer._pre_hooks + torch.optim.optimizer._post_hooks
-    return names + list(world.before) + list(world.after)
+    hooks = torch.optim.optimizer._pre_hooks + torch.optim.optimizer._post_hooks
+    return names + hooks + list(world.before) + list(world.after)
 def check():
     print("left", what_is_there(), references_to_module() == references, ended.callbacks == [])
     torch.optim.SGD().step()
@@ -270,8 +268,8 @@ class FakeTorchTest(unittest.TestCase):
             path = (interpreters.PRODUCER, interpreters.HERE, self.fake)
             run = interpreters.run(python, script, PYTHONPATH=os.pathsep.join(path))
             self.assertEqual((run.status, run.err), (0, ""), python)
-            marks = [kind for kind in run.marks() if kind not in (BACKWARD, SAVE, SAVED)]
-            self.assertEqual(marks, 2 * [DATA, FORWARD, OPTIMIZER, OPTIMIZER_STEP, STEP_END] + [DATA])
+            marks = [kind for kind in run.marks() if kind not in (BACKWARD, STEP_END, SAVE, SAVED)]
+            self.assertEqual(marks, 2 * [DATA, FORWARD, OPTIMIZER, OPTIMIZER_STEP] + [DATA])
             rows = [row for row in run.events["functions"] if "data loader" in row["name"]]
             self.assertEqual([row["wait"] for row in rows], [WAIT_OTHER])
 
