@@ -51,6 +51,7 @@ struct ClaimRecord {
   std::vector<int32_t> ranks;  // ascending
   std::string function;
   int64_t first_seen_ns = 0;  // Finding::first_seen_ns of the claim
+  int64_t duration_ns = 0;    // of the window; 0: not known
   friend bool operator==(const ClaimRecord&, const ClaimRecord&) = default;
 };
 

@@ -40,6 +40,7 @@ flatbuffers::Offset<wire::ClaimRecord> WriteRecord(const ClaimRecord& record, Wi
   table.add_ranks(ranks);
   table.add_function(function);
   table.add_first_seen_ns(record.first_seen_ns);
+  table.add_duration_ns(record.duration_ns);
   return table.Finish();
 }
 
@@ -79,6 +80,7 @@ void ReadRecord(const wire::ClaimRecord& from, WireReader& reader, ClaimRecord* 
   to->ranks.assign(ranks.begin(), ranks.end());
   reader.Text(from.function(), &to->function, CodecLimits::kTextBytes);
   to->first_seen_ns = from.first_seen_ns();
+  to->duration_ns = from.duration_ns();
 }
 
 flatbuffers::Offset<wire::TelemetryGap> WriteGap(const TelemetryGap& gap, WireWriter& writer) {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "diagnosis/explanation/shared_cause.h"
+#include "diagnosis/measurements/thread_function.h"
 #include "diagnosis/report/finding_measures.h"
 #include "diagnosis/report/rotating_stalls.h"
 #include "diagnosis/report/subkinds.h"
@@ -165,6 +166,11 @@ std::vector<Finding> MergeRoaming(std::vector<Finding> claims, size_t hosts) {
   claims.erase(others, claims.end());
   const size_t ranks = RanksOf(merged);
   Finding finding = RoamingOf(std::move(merged), ranks);
+  if (finding.function.starts_with(kWaitForProcessor) &&
+      FindMeasure(finding, kSeenInWindows) == nullptr) {
+    finding.evidence.push_back({std::string(kSeenInWindows), "count", 1, 0,
+                                static_cast<double>(kWindowsOfSharedWaits), 1});
+  }
   const auto tells_same = [&](const Finding& claim) {
     return claim.subkind == kRoaming && claim.function == finding.function;
   };

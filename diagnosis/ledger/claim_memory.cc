@@ -20,6 +20,11 @@
 namespace eroica {
 namespace {
 
+bool IsOfShortWindow(const Finding& claim, int64_t least_ns) {
+  const int64_t duration_ns = claim.last_seen_ns - claim.first_seen_ns;
+  return duration_ns > 0 && duration_ns < least_ns;
+}
+
 // Hangs stand, and what is measured against the job's own past has seen two windows already.
 bool IsHeldBack(const Finding& claim) {
   if (FindMeasure(claim, kSeenInWindows) != nullptr) return true;
@@ -79,15 +84,6 @@ double ShareOf(const Finding& claim) {
   return claim.world_size > 0 ? claim.lost_gpu_seconds_per_hour / 3600 / claim.world_size : 0;
 }
 
-bool IsOccasional(const ClaimRecord& record) { return 2 * record.slow_steps < record.steps; }
-
-// A single step is one accident, however short the window is.
-bool MayLast(const ClaimRecord& record) { return !IsOccasional(record) && record.slow_steps >= 2; }
-
-bool MayRoam(const ClaimRecord& record) {
-  return record.roams && 2 * record.slow_steps <= record.steps;
-}
-
 }  // namespace
 
 ClaimMemoryState ClaimMemory::State() const {
@@ -104,6 +100,16 @@ void ClaimMemory::Restore(ClaimMemoryState state) {
   records_.assign(state.records.begin(), state.records.end());
 }
 
+// A single step is one accident, however short the window is.
+bool ClaimMemory::MayLast(const Record& record) {
+  return !IsOccasional(record) && record.slow_steps >= 2;
+}
+
+bool ClaimMemory::HoldsBack(const Finding& claim) const {
+  return IsHeldBack(claim) ||
+         (claim.subkind == kRoaming && IsOfShortWindow(claim, options_.least_occasional_ns));
+}
+
 ClaimRecord ClaimMemory::RecordOf(int64_t index, const Finding& claim) {
   Record record{.window = index,
                 .kind = claim.kind,
@@ -115,6 +121,7 @@ ClaimRecord ClaimMemory::RecordOf(int64_t index, const Finding& claim) {
   const Measure* slow = SlowSteps(claim);
   record.steps = claim.first_step >= 0 ? claim.last_step - claim.first_step + 1 : 0;
   record.slow_steps = record.steps;
+  record.duration_ns = std::max<int64_t>(0, claim.last_seen_ns - claim.first_seen_ns);
   if (slow != nullptr) {
     record.steps = static_cast<int64_t>(slow->samples);
     record.slow_steps = static_cast<int64_t>(slow->culprit);
@@ -262,91 +269,6 @@ int64_t ClaimMemory::WindowsOf(const Record& record) const {
   return static_cast<int64_t>(windows.size());
 }
 
-// The false-alarm rate that the next test may spend.
-double ClaimMemory::SpendFalseAlarms() {
-  const auto asked = static_cast<double>(++asked_);
-  const auto whole = static_cast<double>(options_.whole_questions);
-  return asked <= whole ? options_.false_alarm_rate
-                        : options_.false_alarm_rate * whole * whole / (asked * asked);
-}
-
-// That so many accidents of all windows happen to any one rank, at the rate at which the job has
-// seen those of others.
-double ClaimMemory::PValueOfAccidents(const Record& record, double places) const {
-  std::set<int64_t> own;
-  double others = 0;
-  for (const Record& other : records_) {
-    if (!other.accident) continue;
-    if (SameFault(record, other)) {
-      own.insert(other.window);
-    } else {
-      ++others;
-    }
-  }
-  const double windows =
-      std::min(WindowsUntil(record), static_cast<double>(options_.occasional_windows));
-  const double rate =
-      others > 0 ? (others + 1) / (windows + 1) : 0.5 / (options_.quiet_windows + windows);
-  return places *
-         BinomialTail(static_cast<uint64_t>(windows), own.size(), std::min(1.0, rate / places));
-}
-
-bool ClaimMemory::ComesBack(const Record& record, const Finding& claim) {
-  const bool in_most = !record.ranks.empty() && 2 * record.slow_steps > record.steps;
-  int64_t own = 0;
-  int64_t all = 0;
-  double share = 0;
-  int64_t first = record.window;
-  for (const Record& other : records_) {
-    // Steps that are slow in a row may be one accident, unless no more than that is claimed now.
-    const bool one_accident = !IsOccasional(other) &&
-                              (in_most || record.window - other.window >= options_.lasting_windows);
-    const int64_t times = one_accident ? 1 : other.slow_steps;
-    all += times;
-    if (!SameFault(record, other)) continue;
-    own += times;
-    share += other.share;
-    first = std::min(first, other.window);
-  }
-  const double mean_share = share / static_cast<double>(record.window - first + 1);
-  if (mean_share < options_.min_share) return false;
-  const double places = static_cast<double>(claim.ranks_seen) /
-                        static_cast<double>(std::max<size_t>(1, record.ranks.size()));
-  if (places <= 1) return true;
-  const double part = claim.subkind == kLateArrival ? options_.share_of_late_arrivals : 1;
-  const double by_turns =
-      places * BinomialTail(static_cast<uint64_t>(all), static_cast<uint64_t>(own), 1 / places);
-  if (mean_share >= options_.large_share && own == all && first < record.window &&
-      by_turns <= options_.p_value_of_large)
-    return true;
-  const double by_rate = record.accident ? PValueOfAccidents(record, places) : 1;
-  return std::min(by_turns, by_rate) < part * SpendFalseAlarms();
-}
-
-// How many ranks take turns in the function of the record; 0 where one of them has half of the
-// turns, or few do. So many as would be enough come together here: what took turns among them was
-// told already (MergeRoaming).
-size_t ClaimMemory::RanksThatRoam(const Record& record) const {
-  if (!MayRoam(record) || record.ranks.size() >= options_.fewest_roaming) return 0;
-  std::map<int32_t, int64_t> turns;
-  int64_t all = 0;
-  double share = 0;
-  for (const Record& other : records_) {
-    if (record.window - other.window >= options_.lasting_windows || !MayRoam(other) ||
-        other.function != record.function)
-      continue;
-    for (const int32_t rank : other.ranks) turns[rank] += other.slow_steps;
-    all += other.slow_steps * static_cast<int64_t>(other.ranks.size());
-    share += other.share;
-  }
-  const double windows =
-      std::min(WindowsUntil(record), static_cast<double>(options_.lasting_windows));
-  if (record.function.empty() && share < options_.min_share_without_function * windows) return 0;
-  const bool shared = std::all_of(turns.begin(), turns.end(),
-                                  [all](const auto& entry) { return 2 * entry.second < all; });
-  return shared && turns.size() >= options_.fewest_roaming ? turns.size() : 0;
-}
-
 // Before, in one of the newest windows. What a finding about a few of the ranks came of says
 // nothing of the others: a slow device is no slow host.
 bool ClaimMemory::WasClaimed(const Record& record, int64_t kept) const {
@@ -393,6 +315,13 @@ bool ClaimMemory::IsRipe(const Record& record, const Finding& claim) {
                        (IsFarOff(claim) || WasClaimed(record, options_.occasional_windows));
   return (returns || (!IsOccasional(record) && WasClaimed(record, options_.lasting_windows))) &&
          ComesBack(record, claim);
+}
+
+bool ClaimMemory::IsDue(const Record& record, const Finding& claim) {
+  if (claim.subkind == kRoaming) {
+    return CostsItsShare(record, options_.min_share) && WindowsOf(record) >= record.least_windows;
+  }
+  return IsRipe(record, claim);
 }
 
 // Since when, how often, and what it costs of all steps since then.
@@ -445,7 +374,7 @@ std::vector<Finding> ClaimMemory::Ripen(int64_t index, std::vector<Finding> clai
   std::vector<size_t> record_of;  // of each claim
   for (size_t i = 0; i < claims.size(); ++i) {
     record_of.push_back(records_.size());
-    if (IsHeldBack(claims[i])) Add(RecordOf(index, claims[i]), is_open[i]);
+    if (HoldsBack(claims[i])) Add(RecordOf(index, claims[i]), is_open[i]);
   }
   std::vector<Finding> ripe;
   // by function: ranks, and the claims of this window
@@ -454,7 +383,7 @@ std::vector<Finding> ClaimMemory::Ripen(int64_t index, std::vector<Finding> clai
     Finding& claim = claims[i];
     const bool worth_telling = ShareOf(claim) >= options_.min_share && IsLateForReason(claim);
     if (claim.subkind == kRoaming && !is_open[i] && !worth_telling) continue;
-    if (!IsHeldBack(claim) || is_open[i] || only_window) {
+    if (!HoldsBack(claim) || is_open[i] || only_window) {
       ripe.push_back(std::move(claim));
       continue;
     }
@@ -463,7 +392,7 @@ std::vector<Finding> ClaimMemory::Ripen(int64_t index, std::vector<Finding> clai
       auto& [count, parts] = roaming[record.function];
       count = ranks;
       parts.push_back(std::move(claim));
-    } else if (IsRipe(record, claim)) {
+    } else if (IsDue(record, claim)) {
       TellPast(record, &claim);
       TakeForFault(record);
       ripe.push_back(std::move(claim));

@@ -62,6 +62,9 @@ struct ClaimMemoryOptions {
   // heavy tails (spike/turns.h).
   size_t fewest_roaming = 3;
   double min_share_without_function = 0.05;
+  // Accidents come so often a minute, however short the steps are, and are a large part of a window
+  // of fractions of a second: what comes now and then must cost its share of so much time, too.
+  int64_t least_occasional_ns = 10'000'000'000;
 };
 
 // Of one job. One thread; knows no clock. Held back are claims that a rank is slow or disturbed,
@@ -91,7 +94,11 @@ class ClaimMemory {
     int64_t windows = 0;
   };
 
+  bool HoldsBack(const Finding& claim) const;
   static Record RecordOf(int64_t index, const Finding& claim);
+  static bool IsOccasional(const Record& record);
+  static bool MayLast(const Record& record);
+  static bool MayRoam(const Record& record);
   static bool SameFault(const Record& a, const Record& b);
   static bool ShowsAsWell(const Record& other, const Record& record);
   void Forget(int64_t index);
@@ -112,6 +119,9 @@ class ClaimMemory {
   double PValueOfAccidents(const Record& record, double places) const;
   double SpendFalseAlarms();
   size_t RanksThatRoam(const Record& record) const;
+  int64_t WindowsOfAccidents(const Record& record) const;
+  bool CostsItsShare(const Record& record, double min_share) const;
+  bool IsDue(const Record& record, const Finding& claim);
   void TellPast(const Record& record, Finding* claim) const;
 
   ClaimMemoryOptions options_;

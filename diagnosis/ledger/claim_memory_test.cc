@@ -20,8 +20,8 @@ TEST(ClaimMemory, WhatLastsIsOpenedInTheSecondWindow) {
   ASSERT_THAT(ripe, SizeIs(1));
   EXPECT_EQ(ripe[0].first_window, 1);
   EXPECT_EQ(ripe[0].first_step, 4);
-  EXPECT_EQ(ripe[0].first_seen_ns, 1'007);
-  EXPECT_EQ(ripe[0].last_seen_ns, 2'990);
+  EXPECT_EQ(ripe[0].first_seen_ns, kWindowNs + 7);
+  EXPECT_EQ(ripe[0].last_seen_ns, 3 * kWindowNs);
   EXPECT_EQ(FindLasted(ripe[0])->culprit, 8e8);
   EXPECT_EQ(FindLasted(ripe[0])->samples, 2u);
 }

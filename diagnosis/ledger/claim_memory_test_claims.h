@@ -11,6 +11,7 @@
 namespace eroica {
 
 inline constexpr uint32_t kRanks = 16;
+inline constexpr int64_t kWindowNs = 12'000'000'000;
 
 // Of a window of four steps, in so many of which the rank was slow.
 inline Finding Claim(int64_t window, int32_t rank, double slow_steps, std::string function = "gemm",
@@ -22,8 +23,8 @@ inline Finding Claim(int64_t window, int32_t rank, double slow_steps, std::strin
   finding.function = std::move(function);
   finding.function_class = function_class;
   finding.first_window = finding.last_window = window;
-  finding.first_seen_ns = 1'000 * window + 7;
-  finding.last_seen_ns = 1'000 * window + 990;
+  finding.first_seen_ns = kWindowNs * window + 7;
+  finding.last_seen_ns = kWindowNs * (window + 1);
   finding.first_step = 4 * window;
   finding.last_step = 4 * window + 3;
   finding.world_size = finding.ranks_seen = kRanks;

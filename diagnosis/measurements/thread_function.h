@@ -1,6 +1,7 @@
 // What a rank's training thread runs, as opposed to its device and its connections.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "schemas/function.h"
@@ -16,6 +17,9 @@ inline bool RunsOnThread(FunctionClass function_class) {
 // who had it instead.
 inline constexpr std::string_view kWaitForProcessor = "(runnable, waiting for a processor";
 inline constexpr std::string_view kWaitForGil = "(waiting for the GIL";
+// Ranks that share too few processors get them by turns. That one of them has less than its share,
+// or that they hold each other up so, so many of the newest windows must show.
+inline constexpr int64_t kWindowsOfSharedWaits = 4;
 inline bool IsStarvation(std::string_view function) {
   return function.starts_with(kWaitForProcessor) || function.starts_with(kWaitForGil);
 }

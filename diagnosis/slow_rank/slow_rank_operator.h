@@ -7,6 +7,7 @@
 #include "diagnosis/hypotheses/compute_growth.h"
 #include "diagnosis/measurements/busy_time.h"
 #include "diagnosis/measurements/cause_function.h"
+#include "diagnosis/measurements/thread_function.h"
 #include "diagnosis/operator.h"
 
 namespace eroica {
@@ -38,7 +39,7 @@ struct SlowRankOptions {
   // too: the host has too few processors, and the rank that waits longest changes. The same rank
   // must then show it in so many windows.
   double min_specificity_of_waits = 2.0 / 3;
-  int64_t windows_of_shared_waits = 4;
+  int64_t windows_of_shared_waits = kWindowsOfSharedWaits;
   double least_growth = 0.01;  // of all kernels of a device, over many windows
   CauseOptions cause;
 };

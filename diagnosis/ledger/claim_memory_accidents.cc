@@ -1,0 +1,129 @@
+// What comes now and then: to one rank more often than accidents would, or by turns to many.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "diagnosis/ledger/claim_memory.h"
+#include "diagnosis/measurements/thread_function.h"
+#include "diagnosis/report/subkinds.h"
+#include "diagnosis/statistics/distributions.h"
+
+namespace eroica {
+
+bool ClaimMemory::IsOccasional(const Record& record) {
+  return 2 * record.slow_steps < record.steps;
+}
+
+bool ClaimMemory::MayRoam(const Record& record) {
+  return record.roams && 2 * record.slow_steps <= record.steps;
+}
+
+// The false-alarm rate that the next test may spend.
+double ClaimMemory::SpendFalseAlarms() {
+  const auto asked = static_cast<double>(++asked_);
+  const auto whole = static_cast<double>(options_.whole_questions);
+  return asked <= whole ? options_.false_alarm_rate
+                        : options_.false_alarm_rate * whole * whole / (asked * asked);
+}
+
+// That so many accidents of all windows happen to any one rank, at the rate at which the job has
+// seen those of others.
+double ClaimMemory::PValueOfAccidents(const Record& record, double places) const {
+  std::set<int64_t> own;
+  double others = 0;
+  for (const Record& other : records_) {
+    if (!other.accident) continue;
+    if (SameFault(record, other)) {
+      own.insert(other.window);
+    } else {
+      ++others;
+    }
+  }
+  const double windows =
+      std::min(WindowsUntil(record), static_cast<double>(options_.occasional_windows));
+  const double rate =
+      others > 0 ? (others + 1) / (windows + 1) : 0.5 / (options_.quiet_windows + windows);
+  return places *
+         BinomialTail(static_cast<uint64_t>(windows), own.size(), std::min(1.0, rate / places));
+}
+
+bool ClaimMemory::ComesBack(const Record& record, const Finding& claim) {
+  const bool in_most = !record.ranks.empty() && 2 * record.slow_steps > record.steps;
+  int64_t own = 0;
+  int64_t all = 0;
+  double share = 0;
+  int64_t first = record.window;
+  for (const Record& other : records_) {
+    // Steps that are slow in a row may be one accident, unless no more than that is claimed now.
+    const bool one_accident = !IsOccasional(other) &&
+                              (in_most || record.window - other.window >= options_.lasting_windows);
+    const int64_t times = one_accident ? 1 : other.slow_steps;
+    all += times;
+    if (!SameFault(record, other)) continue;
+    own += times;
+    share += other.share;
+    first = std::min(first, other.window);
+  }
+  const double mean_share =
+      share / static_cast<double>(std::max(record.window - first + 1, WindowsOfAccidents(record)));
+  if (mean_share < options_.min_share) return false;
+  const double places = static_cast<double>(claim.ranks_seen) /
+                        static_cast<double>(std::max<size_t>(1, record.ranks.size()));
+  if (places <= 1) return true;
+  const double part = claim.subkind == kLateArrival ? options_.share_of_late_arrivals : 1;
+  const double by_turns =
+      places * BinomialTail(static_cast<uint64_t>(all), static_cast<uint64_t>(own), 1 / places);
+  if (mean_share >= options_.large_share && own == all && first < record.window &&
+      by_turns <= options_.p_value_of_large)
+    return true;
+  const double by_rate = record.accident ? PValueOfAccidents(record, places) : 1;
+  return std::min(by_turns, by_rate) < part * SpendFalseAlarms();
+}
+
+// How many ranks take turns in the function of the record; 0 where one of them has half of the
+// turns, or few do. So many as would be enough come together here: what took turns among them was
+// told already (MergeRoaming).
+size_t ClaimMemory::RanksThatRoam(const Record& record) const {
+  if (!MayRoam(record) || record.ranks.size() >= options_.fewest_roaming) return 0;
+  std::map<int32_t, int64_t> turns;
+  int64_t all = 0;
+  double share = 0;
+  for (const Record& other : records_) {
+    if (record.window - other.window >= options_.lasting_windows || !MayRoam(other) ||
+        other.function != record.function)
+      continue;
+    for (const int32_t rank : other.ranks) turns[rank] += other.slow_steps;
+    all += other.slow_steps * static_cast<int64_t>(other.ranks.size());
+    share += other.share;
+  }
+  const double windows =
+      std::min(WindowsUntil(record), static_cast<double>(options_.lasting_windows));
+  if (record.function.starts_with(kWaitForProcessor) && WindowsOf(record) < kWindowsOfSharedWaits)
+    return 0;
+  if (!CostsItsShare(record, options_.min_share)) return 0;
+  if (record.function.empty() && share < options_.min_share_without_function * windows) return 0;
+  const bool shared = std::all_of(turns.begin(), turns.end(),
+                                  [all](const auto& entry) { return 2 * entry.second < all; });
+  return shared && turns.size() >= options_.fewest_roaming ? turns.size() : 0;
+}
+
+// So many windows like the record's own are the time over which accidents are counted.
+int64_t ClaimMemory::WindowsOfAccidents(const Record& record) const {
+  if (record.duration_ns <= 0) return 1;
+  return std::clamp<int64_t>((options_.least_occasional_ns - 1) / record.duration_ns + 1, 1,
+                             options_.occasional_windows);
+}
+
+// Over that time; the ranks may change.
+bool ClaimMemory::CostsItsShare(const Record& record, double min_share) const {
+  const int64_t windows = WindowsOfAccidents(record);
+  double share = 0;
+  for (const Record& other : records_) {
+    const bool alike = record.ranks.empty() ? other.ranks.empty() && other.kind == record.kind
+                                            : MayRoam(other) && other.function == record.function;
+    if (alike && record.window - other.window < windows) share += other.share;
+  }
+  return share >= min_share * static_cast<double>(windows);
+}
+
+}  // namespace eroica
