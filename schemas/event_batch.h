@@ -195,6 +195,8 @@ struct ProgressReport {
   bool collectives_suspended = false;
   // nobody recorded which of in_flight have started: what is not `started` may be
   bool starts_unknown = false;
+  // a dump (timed_out) that may be of a job that ran: nothing shows when it was written
+  bool moment_unknown = false;
   friend bool operator==(const ProgressReport&, const ProgressReport&) = default;
 };
 

@@ -42,7 +42,7 @@ EventTableOffsets WriteTables(const EventBatch& batch, WireWriter& writer) {
         const auto sides = WriteSides(row.in_flight, writer);
         return wire::CreateProgressReport(builder, row.time_ns, row.step, row.function, in_flight,
                                           operations, row.timed_out, row.collectives_suspended,
-                                          row.starts_unknown, sides);
+                                          row.starts_unknown, sides, row.moment_unknown);
       });
   out.connections = WriteConnections(batch.connections, writer);
   return out;
@@ -128,6 +128,7 @@ void ReadProgress(const wire::EventBatch& from, WireReader& reader,
     report.timed_out = row.timed_out();
     report.collectives_suspended = row.collectives_suspended();
     report.starts_unknown = row.starts_unknown();
+    report.moment_unknown = row.moment_unknown();
   }
 }
 

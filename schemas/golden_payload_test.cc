@@ -126,14 +126,16 @@ void ExpectSameBehindTheWire(const T& sent) {
   EXPECT_TRUE(read == sent);
 }
 
-TEST(PayloadOfToday, StartsThatAreUnknownAndSidesThatCannotMeet) {
+TEST(PayloadOfToday, WhatDumpsDoNotShowAndSidesThatCannotMeet) {
   EventBatch batch = ExampleEventBatch();
   ProgressReport& report = batch.progress.back();
   report.starts_unknown = true;
+  report.moment_unknown = true;
   report.in_flight.back().side = 3;
   ExpectSameBehindTheWire(batch);
   RankStanding standing = ExampleRankStanding();
   standing.starts_unknown = true;
+  standing.moment_unknown = true;
   standing.in_flight.back().side = 3;
   ExpectSameBehindTheWire(standing);
 }

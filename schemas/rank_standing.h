@@ -31,6 +31,7 @@ struct RankStanding {
   bool timed_out = false;              // as ProgressReport::timed_out
   bool collectives_suspended = false;  // likewise
   bool starts_unknown = false;         // likewise
+  bool moment_unknown = false;         // likewise
   Pause pause = Pause::kNone;          // it may rightly stand for long
   WindowKind window_kind = WindowKind::kTime;
   int64_t window_index = 0;  // that the rank is in

@@ -39,6 +39,7 @@ void Write(const RankStanding& standing, WireWriter& writer) {
   table.add_connections(connections);
   table.add_collectives_suspended(standing.collectives_suspended);
   table.add_starts_unknown(standing.starts_unknown);
+  table.add_moment_unknown(standing.moment_unknown);
   table.add_in_flight_side(sides);
   if (standing.end) {
     table.add_process_ended(true);
@@ -62,6 +63,7 @@ void Read(const wire::RankStanding& from, WireReader& reader, RankStanding* to) 
   to->timed_out = from.timed_out();
   to->collectives_suspended = from.collectives_suspended();
   to->starts_unknown = from.starts_unknown();
+  to->moment_unknown = from.moment_unknown();
   to->pause = static_cast<Pause>(from.pause());
   to->window_kind = static_cast<WindowKind>(from.window_kind());
   to->window_index = from.window_index();

@@ -8,22 +8,10 @@
 
 #include "diagnosis/hang/standing_lookup.h"
 #include "diagnosis/hang/strong_components.h"
+#include "schemas/synchronizing_operation.h"
 
 namespace eroica {
 namespace {
-
-// Members of such an operation give and take equally much. (NCCL's all-gather takes one size, and
-// so does gloo's; PyTorch makes uneven ones of broadcasts.)
-bool HasOneSize(CollectiveOperation operation) {
-  switch (operation) {
-    case CollectiveOperation::kAllReduce:
-    case CollectiveOperation::kAllGather:
-    case CollectiveOperation::kBroadcast:
-    case CollectiveOperation::kReduce:
-    case CollectiveOperation::kReduceScatter: return true;
-    default: return false;
-  }
-}
 
 // Splits ranks into sides: the largest is the peers', the others are the culprits. Nothing where
 // all are on one side.
@@ -144,7 +132,7 @@ HangClaim OfOperation(const WaitGraph& graph, uint32_t number) {
   const HungOperation& operation = graph.operations()[number];
   std::map<std::pair<uint8_t, uint64_t>, std::vector<RankId>> sides;
   for (size_t i = 0; i < operation.waiting.size(); ++i) {
-    const uint64_t size = HasOneSize(operation.operation) ? operation.bytes[i] : 0;
+    const uint64_t size = NeedsOneSize(operation.operation) ? operation.bytes[i] : 0;
     sides[{operation.sides[i], size}].push_back(operation.waiting[i]);
   }
   if (std::optional<Sides> split = Split(sides)) return Mismatch(*std::move(split), {number});

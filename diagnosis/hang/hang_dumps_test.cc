@@ -8,6 +8,7 @@
 namespace eroica {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -34,6 +35,20 @@ TEST(HangOfDumps, WithoutStartsADeviceAndTheNetworkLookTheSame) {
   EXPECT_EQ(finding.confidence, 0.5);
   EXPECT_THAT(finding.title, HasSubstr("cannot tell"));
   EXPECT_THAT(finding.suggested_action, HasSubstr("TORCH_NCCL_ENABLE_TIMING=1"));
+}
+
+// Dumps that may be copies of those of a job that ran.
+TEST(HangOfDumps, WhereNothingShowsThatTheJobStoodItIsUndecided) {
+  StandingJob job(3);
+  const uint16_t dp = job.Group("dp", {0, 1, 2});
+  job.InFlight(dp, kAllReduce, 41, {0, 1}, false);
+  AreOfDumps(job, true);
+  EXPECT_EQ(Only(job).severity, Severity::kCritical);
+  job[0].moment_unknown = true;
+  const Finding finding = Only(job);
+  EXPECT_EQ(finding.severity, Severity::kMinor);
+  EXPECT_EQ(finding.confidence, 0.5);
+  EXPECT_THAT(finding.caveats, Contains(HasSubstr("Undecided")));
 }
 
 // Rank 1 has started, rank 2 recorded no starts: that its collective is not started says nothing.

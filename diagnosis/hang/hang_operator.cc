@@ -180,6 +180,19 @@ void DoubtUncaptured(const WaitGraph& graph, const HangClaim& claim, Finding* fi
                   RanksText(unknown)));
 }
 
+// Who would be to blame if the job stood.
+void DoubtMoment(const HangView& view, const HangClaim& claim, Finding* finding) {
+  constexpr double kUndecided = 0.5;
+  const bool unknown = std::ranges::any_of(
+      view.standings, [](const RankStanding* standing) { return standing->moment_unknown; });
+  if (!unknown || claim.kind == HangKind::kMismatch) return;  // those never meet
+  finding->severity = Severity::kMinor;
+  finding->confidence = std::min(finding->confidence, kUndecided);
+  finding->caveats.push_back(
+      "Undecided: nothing shows that the job stood when the dumps were written. A job that ran "
+      "looks the same in the midst of a step.");
+}
+
 Finding FindingOf(const HangView& view, const WaitGraph& graph, const HangClaim& claim) {
   Finding finding;
   finding.job = view.job;
@@ -199,6 +212,7 @@ Finding FindingOf(const HangView& view, const WaitGraph& graph, const HangClaim&
   AddEvidence(view, graph, claim, &finding);
   AddSentences(view, graph, claim, &finding);
   DoubtUncaptured(graph, claim, &finding);
+  DoubtMoment(view, claim, &finding);
   finding.id = FindingId(finding);
   return finding;
 }

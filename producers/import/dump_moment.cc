@@ -5,14 +5,15 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <vector>
+#include <optional>
+#include <tuple>
 
+#include "producers/import/dump_waits.h"
+#include "schemas/synchronizing_operation.h"
 #include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
-
-constexpr int64_t kLeastStandstillNs = kNsPerSecond / 2;
 
 std::optional<int64_t> WrittenNs(const std::filesystem::path& path) {
   struct stat file = {};
@@ -20,69 +21,106 @@ std::optional<int64_t> WrittenNs(const std::filesystem::path& path) {
   return file.st_mtim.tv_sec * kNsPerSecond + file.st_mtim.tv_nsec;
 }
 
-// The operations that one rank has in flight, and its pace before.
-struct Waiting {
-  int64_t since_ns = INT64_MAX;  // the first launch of it
-  int64_t last_ns = 0;           // the last launch of all
-  int64_t longest_pause_ns = 0;  // between two launches
-  bool timed_out = false;
-};
-
-std::optional<Waiting> WaitingOf(const RankDump& own, const RankLaunches& launches,
-                                 int64_t written_ns) {
-  Waiting waiting;
-  std::vector<int64_t> times;
-  for (size_t i = 0; i < own.dump.entries.size(); ++i) {
-    if (launches.of_entry[i] == RankLaunches::kNone) continue;
-    const FlightRecorderDump::Entry& entry = own.dump.entries[i];
-    times.push_back(entry.created_ns);
-    if (launches.rows[launches.of_entry[i]].ended) continue;
-    waiting.since_ns = std::min(waiting.since_ns, entry.created_ns);
-    waiting.timed_out = waiting.timed_out || (entry.timeout_ns > 0 && entry.created_ns >= 0 &&
-                                              written_ns - entry.created_ns >= entry.timeout_ns);
+// Two members are in one operation, and not in the same kind or size of it: they never meet.
+bool PlansDisagree(const RankDumps& dumps, const std::map<uint32_t, RankLaunches>& launches) {
+  std::map<std::pair<uint32_t, int64_t>, std::tuple<CollectiveOperation, uint64_t>> plans;
+  for (const auto& [rank, own] : launches) {
+    const std::vector<FlightRecorderDump::Entry>& entries = dumps.at(rank).dump.entries;
+    for (size_t i = 0; i < entries.size(); ++i) {
+      if (own.of_entry[i] == RankLaunches::kNone) continue;
+      const DumpLaunch& launch = own.rows[own.of_entry[i]];
+      if (launch.ended || launch.point_to_point || launch.entries > 1) continue;
+      const CollectiveOperation operation = entries[i].operation;
+      const std::tuple plan(operation, NeedsOneSize(operation) ? entries[i].bytes : 0);
+      const auto [first, is_new] = plans.try_emplace({launch.group, launch.sequence}, plan);
+      if (!is_new && first->second != plan) return true;
+    }
   }
-  if (waiting.since_ns == INT64_MAX) return std::nullopt;
-  std::ranges::sort(times);
-  for (size_t i = 1; i < times.size(); ++i)
-    waiting.longest_pause_ns = std::max(waiting.longest_pause_ns, times[i] - times[i - 1]);
-  waiting.last_ns = times.back();
-  return waiting;
-}
-
-bool IsEarly(const Waiting& waiting, int64_t written_ns) {
-  // The clock was set, or the file has a time that is not its own.
-  if (waiting.since_ns < 0 || written_ns < waiting.last_ns || waiting.timed_out) return false;
-  return written_ns - waiting.since_ns < std::max(2 * waiting.longest_pause_ns, kLeastStandstillNs);
+  return false;
 }
 
 std::string Duration(int64_t ns) {
-  return ns < kNsPerSecond ? fmt::format("{} ms", ns / kNsPerMs)
-                           : fmt::format("{:.1f} s", static_cast<double>(ns) / 1e9);
+  constexpr int64_t kLongS = 7'200;
+  constexpr double kSecondsPerHour = 3'600;
+  if (ns < kNsPerSecond) return fmt::format("{} ms", ns / kNsPerMs);
+  const double seconds = static_cast<double>(ns) / static_cast<double>(kNsPerSecond);
+  if (ns < kLongS * kNsPerSecond) return fmt::format("{:.1f} s", seconds);
+  return fmt::format("{:.0f} hours", seconds / kSecondsPerHour);
+}
+
+// By the times of the files, of what is in flight on any rank.
+struct Ages {
+  int64_t oldest_ns = 0;
+  int64_t limit_ns = 0;     // of the operation that is the oldest
+  bool unknown = false;     // a file without a time, or older than what it holds
+  bool passed = false;      // the limit of an operation
+  bool passed_far = false;  // the watchdog had not waited for so long
+};
+Ages AgesOf(const RankDumps& dumps, const std::map<uint32_t, DumpWait>& waits,
+            const ImportReport& report) {
+  // The watchdog looks in intervals, and writes once its heartbeat says so.
+  constexpr int64_t kLateWatchdogNs = 600 * kNsPerSecond;
+  Ages ages;
+  for (const auto& [rank, wait] : waits) {
+    const std::optional<int64_t> written_ns = WrittenNs(report.files[dumps.at(rank).file].path);
+    if (!written_ns || *written_ns < wait.last_ns) {
+      ages.unknown = true;
+      continue;
+    }
+    for (const DumpWait::Operation& operation : wait.in_flight) {
+      const int64_t age_ns = *written_ns - operation.created_ns;
+      ages.passed = ages.passed || age_ns >= operation.limit_ns;
+      ages.passed_far = ages.passed_far || age_ns >= 2 * operation.limit_ns + kLateWatchdogNs;
+      if (age_ns <= ages.oldest_ns) continue;
+      ages.oldest_ns = age_ns;
+      ages.limit_ns = operation.limit_ns;
+    }
+  }
+  return ages;
+}
+
+std::string SayNotShown(const Ages& ages, const std::string& in_flight) {
+  const std::string when =
+      ages.unknown ? "the times of their files are from before it, or are not known"
+                   : fmt::format(
+                         "by the times of their files, which are the copies' where they were "
+                         "copied without them, they were written at most {} after the launch of "
+                         "what is in flight, whose limit is {}",
+                         Duration(ages.oldest_ns), Duration(ages.limit_ns));
+  return fmt::format(
+      "Nothing shows how long what is in flight had stood: a dump does not hold the moment at "
+      "which "
+      "it was written, and {}. A running job looks the same. {} Take the dumps again, later: what "
+      "is in flight in both stands still. Or keep those that the watchdog writes when the limit "
+      "has "
+      "passed, with their times (cp -p, rsync -t).",
+      when, in_flight);
+}
+
+std::string SayOfCopies(const Ages& ages) {
+  return fmt::format(
+      "By the times of their files the dumps were written {} after the launch of what is in "
+      "flight, "
+      "whose limit is {}: these seem to be the times of copies. They are read as dumps that were "
+      "written when the limit had passed. Dumps of a job that ran look the same once they are "
+      "copied without their times (cp -p and rsync -t keep them).",
+      Duration(ages.oldest_ns), Duration(ages.limit_ns));
 }
 
 }  // namespace
 
-std::optional<std::string> WhyNoStandstillYet(const RankDumps& dumps,
-                                              const std::map<uint32_t, RankLaunches>& launches,
-                                              const ImportReport& report) {
-  bool any = false;
-  int64_t age_ns = 0, pause_ns = 0;
-  for (const auto& [rank, own] : dumps) {
-    const std::optional<int64_t> written_ns = WrittenNs(report.files[own.file].path);
-    if (!written_ns) return std::nullopt;
-    const std::optional<Waiting> waiting = WaitingOf(own, launches.at(rank), *written_ns);
-    if (!waiting) continue;
-    if (!IsEarly(*waiting, *written_ns)) return std::nullopt;
-    any = true;
-    age_ns = std::max(age_ns, *written_ns - waiting->since_ns);
-    pause_ns = std::max(pause_ns, waiting->longest_pause_ns);
-  }
-  if (!any) return std::nullopt;
-  return fmt::format(
-      "The dumps were written at most {} after the launch of what is in flight, by the times of "
-      "their files; up to {} lay between two launches before. A running job looks the same. Take "
-      "the dumps again, later: an operation that is in flight in both stands still.",
-      Duration(age_ns), Duration(pause_ns));
+DumpStandstill StandstillShownBy(const RankDumps& dumps, const DumpGroups& groups,
+                                 const std::map<uint32_t, RankLaunches>& launches,
+                                 const DumpSides& sides, const ImportReport& report) {
+  const std::map<uint32_t, DumpWait> waits = DumpWaitsOf(dumps, groups, launches);
+  if (waits.empty() || !sides.empty() || PlansDisagree(dumps, launches)) return {};
+  if (std::ranges::any_of(waits, [](const auto& row) { return row.second.ShowsStandstill(); }))
+    return {};
+  const Ages ages = AgesOf(dumps, waits, report);
+  if (ages.passed_far) return {.standstill = Standstill::kOfCopies, .open = {SayOfCopies(ages)}};
+  if (ages.passed) return {};
+  return {.standstill = Standstill::kNotShown,
+          .open = {SayNotShown(ages, OldestInFlightText(waits, groups, launches))}};
 }
 
 }  // namespace eroica

@@ -1,25 +1,38 @@
-// Whether flight-recorder dumps were written too early to show a standstill. A running job has
-// collectives in flight, too: only their age tells both apart. A dump does not hold the moment at
-// which it was written; the time of its file does. A copy without that time has a later one, and is
-// read as the dump of a hang, as a watchdog writes it.
+// Whether flight-recorder dumps show that what is in flight stands still. A running job has
+// collectives in flight, too, and a dump does not hold the moment at which it was written. It
+// shows where
+//
+// - the recorder saw a time limit pass, or the plans of a collective disagree and never meet;
+// - entries of the dumps are so much later than the launch of what is in flight;
+// - by the time of its file a dump was written when the limit of what is in flight had passed, as
+//   PyTorch's watchdog does. A file that was copied without its time has a later one: within the
+//   limit the time of a file proves nothing.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "producers/import/dump_launches.h"
+#include "producers/import/dump_sides.h"
 #include "producers/import/import_report.h"
 
 namespace eroica {
 
-// A sentence or two where it is so: on each rank with operations in flight, the oldest was younger
-// than twice the longest time between two launches of that rank, or than half a second, and than
-// its timeout (METHODS 1.4: a standstill lasts much longer than the job's own pace). Nothing where
-// no operation is in flight.
-std::optional<std::string> WhyNoStandstillYet(const RankDumps& dumps,
-                                              const std::map<uint32_t, RankLaunches>& launches,
-                                              const ImportReport& report);
+enum class Standstill : uint8_t {
+  kShown,     // also where nothing is in flight
+  kOfCopies,  // the limit had passed long before the time of a file: it is the time of a copy
+  kNotShown,
+};
+struct DumpStandstill {
+  Standstill standstill = Standstill::kShown;
+  // What is not known of the moment, why, and what would tell; each a sentence or more.
+  std::vector<std::string> open;
+};
+
+DumpStandstill StandstillShownBy(const RankDumps& dumps, const DumpGroups& groups,
+                                 const std::map<uint32_t, RankLaunches>& launches,
+                                 const DumpSides& sides, const ImportReport& report);
 
 }  // namespace eroica

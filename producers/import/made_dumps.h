@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -34,6 +37,7 @@ struct MadeGroup {
 class MadeDump {
  public:
   static constexpr int64_t kBaseMs = 1'790'000'000'000;
+  static constexpr int64_t kLimitMs = 600'000;  // of each operation
 
   explicit MadeDump(std::vector<MadeGroup> groups = {MadeGroup()}) : groups_(std::move(groups)) {}
 
@@ -72,7 +76,20 @@ class MadeDump {
         R"({{"version":"2.10","entries":[{}],"pg_config":{{{}}},"pg_status":{{{}}}}})", rows,
         groups, entries_.empty() ? "" : R"("0":{"last_enqueued_collective":"1"})");
   }
-  void Write(const std::string& path) const { std::ofstream(path, std::ios::binary) << Json(); }
+  // At the time that a watchdog writes it, when the limit of its last entry has passed.
+  void Write(const std::string& path) const {
+    constexpr int64_t kWatchdogMs = 5'000;
+    int64_t last_ms = 0;
+    for (const MadeEntry& entry : entries_) last_ms = std::max(last_ms, entry.at_ms);
+    WriteAt(path, last_ms + kLimitMs + kWatchdogMs);
+  }
+  // At this time from the base.
+  void WriteAt(const std::string& path, int64_t at_ms) const {
+    std::ofstream(path, std::ios::binary) << Json();
+    const std::chrono::sys_time<std::chrono::milliseconds> at(
+        std::chrono::milliseconds(kBaseMs + at_ms));
+    std::filesystem::last_write_time(path, std::chrono::file_clock::from_sys(at));
+  }
 
   int64_t later_ms = 0;  // of entries without a time of their own
 
@@ -82,10 +99,11 @@ class MadeDump {
     const int64_t at_ns = (kBaseMs + e.at_ms) * 1'000'000;
     const bool started = e.timed && e.state != "scheduled";
     return fmt::format(
-        R"({{{}"record_id":{},"pg_id":0,"process_group":["{}","{}"],"collective_seq_id":{},"p2p_seq_id":{},"op_id":{},"profiling_name":"{}","time_created_ns":{},"input_sizes":[[{}]],"input_dtypes":["Float"],"output_sizes":[[{}]],"output_dtypes":["Float"],"state":"{}","time_discovered_started_ns":{},"time_discovered_completed_ns":{},"retired":{},"timeout_ms":600000,"is_p2p":{}}})",
+        R"({{{}"record_id":{},"pg_id":0,"process_group":["{}","{}"],"collective_seq_id":{},"p2p_seq_id":{},"op_id":{},"profiling_name":"{}","time_created_ns":{},"input_sizes":[[{}]],"input_dtypes":["Float"],"output_sizes":[[{}]],"output_dtypes":["Float"],"state":"{}","time_discovered_started_ns":{},"time_discovered_completed_ns":{},"retired":{},"timeout_ms":{},"is_p2p":{}}})",
         e.frames.empty() ? "" : "\"frames\":" + e.frames + ",", i, e.group, e.description,
         e.p2p ? 0 : e.sequence, e.p2p ? e.sequence : 0, i + 1, e.name, at_ns, e.in, e.out, e.state,
-        started ? at_ns + 1 : 0, e.state == "completed" ? at_ns + 500'000 : 0, e.retired, e.p2p);
+        started ? at_ns + 1 : 0, e.state == "completed" ? at_ns + 500'000 : 0, e.retired, kLimitMs,
+        e.p2p);
   }
 
   std::vector<MadeGroup> groups_;

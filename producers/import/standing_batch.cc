@@ -33,7 +33,9 @@ class Maker {
   }
 
   EventBatch Make(ImportCounts* counts) {
-    report_ = {.time_ns = job_.time_ns, .timed_out = true};
+    report_ = {.time_ns = job_.time_ns,
+               .timed_out = true,
+               .moment_unknown = job_.standstill == Standstill::kOfCopies};
     FindFrontOfHosts();
     bool any_of_device = false;
     for (size_t i = 0; i < dump_.entries.size(); ++i) {
@@ -90,7 +92,7 @@ class Maker {
       lowest = std::min(lowest, sequence);
     }
     if (entry.closes) return;  // it stands for those before it
-    if (!launch.ended && job_.stands) {
+    if (!launch.ended && job_.standstill != Standstill::kNotShown) {
       const int32_t peer = PeerOf(entry, place);
       const auto [row, is_new] =
           in_flight_.try_emplace({place, entry.operation, peer, sequence},

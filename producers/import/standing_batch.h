@@ -6,6 +6,7 @@
 
 #include "producers/import/dump_groups.h"
 #include "producers/import/dump_launches.h"
+#include "producers/import/dump_moment.h"
 #include "producers/import/dump_sides.h"
 #include "producers/import/import_report.h"
 #include "schemas/event_batch.h"
@@ -19,7 +20,8 @@ struct DumpedJob {
   const std::map<uint32_t, RankLaunches>& launches;
   const DumpSides& sides;
   int64_t time_ns = 0;  // the latest in any dump: no rank had written its own before
-  bool stands = true;   // false: what is in flight says nothing, and is left out
+  // where it is not shown, what is in flight says nothing, and is left out
+  Standstill standstill = Standstill::kShown;
 };
 
 // identity: of the rank. Entries that name no group, number or time are counted as skipped.

@@ -89,11 +89,9 @@ absl::StatusOr<ImportReport> ImportStandstill(std::span<const std::filesystem::p
   const std::map<uint32_t, RankLaunches> launches = LaunchesOf(dumps, groups);
   const DumpSides sides = SidesOf(dumps, groups, launches);
   report.left_open = WhatDumpsLeaveOpen(dumps, groups, launches);
-  // Plans that disagree never meet, however long it has been.
-  const std::optional<std::string> early =
-      sides.empty() ? WhyNoStandstillYet(dumps, launches, report) : std::nullopt;
-  if (early) report.left_open.push_back(*early);
-  const DumpedJob dumped{dumps, groups, launches, sides, LatestTime(dumps), !early.has_value()};
+  const DumpStandstill standstill = StandstillShownBy(dumps, groups, launches, sides, report);
+  for (const std::string& sentence : standstill.open) report.left_open.push_back(sentence);
+  const DumpedJob dumped{dumps, groups, launches, sides, LatestTime(dumps), standstill.standstill};
   for (const auto& [rank, own] : dumps) {
     const std::optional<RankId> known = world->Rank(rank);
     if (!known) return absl::InternalError(fmt::format("rank {} is of no world", rank));

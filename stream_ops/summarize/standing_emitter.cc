@@ -70,6 +70,7 @@ void StandingEmitter::Emit(const FunctionTable& functions, const CommunicatorTab
   standing_.timed_out = report.timed_out;
   standing_.collectives_suspended = report.collectives_suspended;
   standing_.starts_unknown = report.starts_unknown;
+  standing_.moment_unknown = report.moment_unknown;
   standing_.pause = advance.pause;
   standing_.window_kind = progress.kind;
   standing_.window_index = WindowAt(report, progress, shared_->options.window_ns);

@@ -159,6 +159,7 @@ TEST(Standing, OfADumpAlone) {
   batch.progress[0].timed_out = true;
   batch.progress[0].collectives_suspended = true;
   batch.progress[0].starts_unknown = true;
+  batch.progress[0].moment_unknown = true;
   batch.progress[0].in_flight.front().side = 2;
   batch.progress[0].operations = {
       {.operation = CollectiveOperation::kUnknown, .launched = 43, .completed = 40},
@@ -170,6 +171,7 @@ TEST(Standing, OfADumpAlone) {
   EXPECT_TRUE(standing.timed_out);
   EXPECT_TRUE(standing.collectives_suspended);
   EXPECT_TRUE(standing.starts_unknown);
+  EXPECT_TRUE(standing.moment_unknown);
   EXPECT_EQ(standing.in_flight.front().side, 2);
   EXPECT_EQ(standing.stalled_ns(), 10 * kSecond);
   EXPECT_EQ(standing.window_index, 0);

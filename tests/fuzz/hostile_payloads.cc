@@ -217,6 +217,7 @@ void AddReports(FuzzBytes& bytes, EventBatch* batch) {
     report.timed_out = bytes.Flag();
     report.collectives_suspended = bytes.Flag();
     report.starts_unknown = bytes.Flag();
+    report.moment_unknown = bytes.Flag();
     batch->progress.push_back(std::move(report));
   }
   SortBy(batch->progress, [](const ProgressReport& report) { return report.time_ns; });
@@ -426,6 +427,7 @@ std::string HostileRankStanding(FuzzBytes& bytes) {
   standing.timed_out = bytes.Flag();
   standing.collectives_suspended = bytes.Flag();
   standing.starts_unknown = bytes.Flag();
+  standing.moment_unknown = bytes.Flag();
   standing.pause = bytes.Enum<Pause>(kPauseCount);
   standing.window_kind = bytes.Enum<WindowKind>(kWindowKindCount);
   standing.window_index = bytes.Step();
