@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "diagnosis/deciding_numbers.h"
+#include "diagnosis/hypotheses/devices_elsewhere.h"
 #include "diagnosis/hypotheses/kernel_growths.h"
 #include "diagnosis/measurements/exchange_line.h"
 #include "diagnosis/measurements/symptom.h"
@@ -22,6 +23,7 @@ namespace eroica {
 namespace {
 
 constexpr size_t kMostPeers = 64;
+constexpr size_t kFewPeers = 8;           // of more the spread is known well enough
 constexpr double kMostKernels = 0.8;      // by time
 constexpr double kCallResolution = 0.01;  // of a typical call: a 32nd over the root of twelve
 constexpr double kDeviations = 3;
@@ -51,7 +53,10 @@ class GrowthTable {
  public:
   GrowthTable(const CrossRankView& view, RankIndex rank, std::span<const RankIndex> peers,
               double least_growth)
-      : view_(view), own_(*view.ranks()[rank].batch), least_growth_(least_growth) {
+      : view_(view),
+        own_(*view.ranks()[rank].batch),
+        role_(view.ranks()[rank].role),
+        least_growth_(least_growth) {
     const size_t count = std::min(peers.size(), kMostPeers);
     for (size_t i = 0; i < count; ++i) peers_.push_back(peers[i * peers.size() / count]);
     for (const FunctionPattern& pattern : own_.patterns) AddRow(pattern);
@@ -170,6 +175,7 @@ class GrowthTable {
           std::max(kGrowthNoise, SpreadOfPeers([](const Row& row) { return !OnData(row); }));
     }
     Compare(growth);
+    if (peers_.size() < kFewPeers) growth.elsewhere = DevicesElsewhere(view_, role_);
   }
 
   // Whether all kernels on data, and all calls of them, grew by a similar share.
@@ -441,6 +447,7 @@ class GrowthTable {
 
   const CrossRankView& view_;
   const PatternBatch& own_;
+  const uint32_t role_;
   const double least_growth_;
   std::vector<RankIndex> peers_;
   std::vector<Row> kernels_;
@@ -452,17 +459,17 @@ class GrowthTable {
 
 }  // namespace
 
-bool IsBeyondHealthyDevices(double growth, double noise, size_t peers, size_t ranks) {
-  const double spread = ModeratedSpread(noise, peers, kDeviceSpread);
-  const double freedom = kPriorFreedom + static_cast<double>(peers > 0 ? peers - 1 : 0);
-  return static_cast<double>(ranks) * StudentTail(growth / spread, freedom) <=
+bool IsBeyondHealthyDevices(double growth, const HealthySpread& spread, size_t ranks) {
+  return static_cast<double>(ranks) * StudentTail(growth / spread.value, spread.freedom) <=
          kFalseAlarmsOfHealthyDevices;
 }
 
 bool StandsOut(const ComputeGrowth& growth, double separation_least, size_t ranks) {
   const auto stands_out = [&](double longer, double noise) {
     return longer >= separation_least * noise &&
-           IsBeyondHealthyDevices(longer, noise, growth.peers, ranks);
+           IsBeyondHealthyDevices(
+               longer, ModeratedByOthers(noise, growth.peers, growth.elsewhere, kDeviceSpread),
+               ranks);
   };
   if (stands_out(growth.growth, growth.noise)) return true;
   if (growth.cause == GrowthCause::kMemory && growth.memory &&

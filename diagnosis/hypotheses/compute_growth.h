@@ -13,6 +13,7 @@
 #include "diagnosis/hypotheses/device_cause.h"
 #include "diagnosis/measurements/busy_time.h"
 #include "diagnosis/measurements/cross_rank_view.h"
+#include "diagnosis/statistics/healthy_spread.h"
 
 namespace eroica {
 
@@ -33,6 +34,8 @@ struct ComputeGrowth {
   std::vector<DeviceCause> undecided;  // of kDevice: what it may be, likeliest first
   double growth = 0;  // of all that works on data, beyond what the exchanged bytes explain
   double noise = 0;   // how much ranks of the role differ in that
+  // how much ranks of other roles differ from those of their own in that; of roles with few ranks
+  HealthySpread elsewhere;
   // Of the typical kernel on data that no bytes explain: of those that arithmetic bounds, and of
   // those that memory bounds; and of those that work on parameters. Nothing where no such kernel is
   // seen. Kernels whose bound is not known count as the first where hardly any other is.
@@ -80,13 +83,14 @@ struct ComputeGrowth {
   }
 };
 
-// Whether a device of so many `ranks` is slower by more than healthy ones differ for good. noise:
-// how much the peers differ; what is known of devices of one kind moderates it (healthy_spread.h).
-bool IsBeyondHealthyDevices(double growth, double noise, size_t peers, size_t ranks);
+// Whether a device of so many `ranks` is slower by more than healthy ones differ for good, which
+// what is known of devices of one kind moderates (healthy_spread.h).
+bool IsBeyondHealthyDevices(double growth, const HealthySpread& spread, size_t ranks);
 
 // Whether the growth is by so many times what the peers differ by, in all kernels on data, in those
 // that memory bounds, or, where uneven inputs make these differ, in those on parameters, which no
 // inputs lengthen; and by more than healthy devices differ for good, the slowest of `ranks` too.
+// One peer says little of that; the replicas of other pipeline stages are devices of the job, too.
 bool StandsOut(const ComputeGrowth& growth, double separation_least, size_t ranks);
 
 // Below it the causes cannot be distinguished in one window: devices of one kind differ by so much.

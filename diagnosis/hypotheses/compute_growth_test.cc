@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string>
 
+#include "diagnosis/hypotheses/devices_elsewhere.h"
 #include "diagnosis/measurements/device_job.h"
 
 namespace eroica {
@@ -227,6 +229,33 @@ TEST(ComputeGrowth, NeitherScaleNorMoreHealthyRanksChangeIt) {
     for (const size_t ranks : {6u, 64u, 300u})
       EXPECT_EQ(CauseOf(odd, {.experts = true}, ranks), cause) << ranks;
   }
+}
+
+// Two replicas of a pipeline stage differ by 8 %; what those of three other stages differ by says
+// whether healthy devices may.
+TEST(ComputeGrowth, ReplicasOfOtherStagesSayWhatHealthyDevicesDifferBy) {
+  constexpr double kSeparation = 6;
+  constexpr size_t kRanks = 8;
+  ComputeGrowth growth{.growth = 0.08, .noise = 0.002, .peers = 1};
+  EXPECT_FALSE(StandsOut(growth, kSeparation, kRanks));
+  growth.elsewhere = {.value = 0.006, .freedom = 3};
+  EXPECT_TRUE(StandsOut(growth, kSeparation, kRanks));
+  growth.elsewhere.value = 0.03;
+  EXPECT_FALSE(StandsOut(growth, kSeparation, kRanks));
+}
+
+TEST(ComputeGrowth, EachRankIsComparedWithItsOwnRoleElsewhere) {
+  std::vector<DeviceRank> ranks(8);
+  for (uint32_t rank = 0; rank < 8; ++rank) ranks[rank].data = rank < 4 ? 1 : 2;
+  ranks[7].data = 2 * 1.02;
+  DeviceJob job(ranks);
+  for (uint32_t rank = 0; rank < 8; ++rank)
+    job.view().Role(rank, "stage" + std::to_string(rank / 2));
+  const CrossRankView view(job.view().batches(), job.view().summaries());
+  const HealthySpread of_all = DevicesElsewhere(view, view.ranks()[0].role);
+  EXPECT_EQ(of_all.freedom, 3);
+  EXPECT_NEAR(of_all.value, 0.02 / std::sqrt(2 * 3), 0.001);
+  EXPECT_NEAR(DevicesElsewhere(view, view.ranks()[7].role).value, 0, 1e-9);
 }
 
 }  // namespace

@@ -263,7 +263,8 @@ bool IsLateOnThread(const CrossRankView& view, const BusyTime& busy) {
 bool IsBeyondHealthy(const CrossRankView& view, const BusyTime& lasting) {
   return lasting.peers_busy_ns > 0 &&
          IsBeyondHealthyDevices(lasting.excess_ns / lasting.peers_busy_ns,
-                                lasting.noise_ns / lasting.peers_busy_ns, lasting.peers,
+                                ModeratedByOthers(lasting.noise_ns / lasting.peers_busy_ns,
+                                                  lasting.peers, {}, kDeviceSpread),
                                 view.ranks().size());
 }
 

@@ -20,15 +20,27 @@ inline constexpr double kProcessorDrift = 0.025;
 // ranks.
 inline constexpr double kPriorFreedom = 4;
 
+struct HealthySpread {
+  double value = 0;    // a standard deviation
+  double freedom = 0;  // degrees of freedom, in which it is known
+};
+
 // The spread of some ranks or windows, moderated towards what is usual (limma: Smyth, Stat. Appl.
 // Genet. Mol. Biol. 3, 2004): of two or three that happen to be equal nobody can say that a fourth
 // one must be. Never less than what is seen: work that is unevenly shared out spreads few ranks
 // rightly. seen: their standard deviation; usual: the prior's, in the same unit.
+// others: what places like these, which they are not compared with, differ by among their own.
+inline HealthySpread ModeratedByOthers(double seen, size_t ranks, const HealthySpread& others,
+                                       double usual) {
+  const double own_freedom = ranks > 1 ? static_cast<double>(ranks - 1) : 0;
+  const double freedom = kPriorFreedom + own_freedom + others.freedom;
+  const double moderated = std::sqrt((kPriorFreedom * usual * usual + own_freedom * seen * seen +
+                                      others.freedom * others.value * others.value) /
+                                     freedom);
+  return {.value = std::max(seen, moderated), .freedom = freedom};
+}
 inline double ModeratedSpread(double seen, size_t ranks, double usual) {
-  const double freedom = ranks > 1 ? static_cast<double>(ranks - 1) : 0;
-  const double moderated = std::sqrt((kPriorFreedom * usual * usual + freedom * seen * seen) /
-                                     (kPriorFreedom + freedom));
-  return std::max(seen, moderated);
+  return ModeratedByOthers(seen, ranks, {}, usual).value;
 }
 
 }  // namespace eroica
