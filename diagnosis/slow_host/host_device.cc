@@ -150,9 +150,10 @@ class KernelTable {
   std::optional<HostDevices> Compare(size_t host) const {
     const Growth growth =
         GrowthOf(host, [host](const Kernel& kernel) -> const Calls& { return kernel.on[host]; });
-    if (growth.kernels < kFewestKernels || growth.sampled < kFewestKernels) return std::nullopt;
+    if (growth.kernels < kFewestKernels) return std::nullopt;
     HostDevices devices{.growth = growth.longer,
                         .typical = growth.typical,
+                        .has_clock = growth.sampled >= kFewestKernels,
                         .clock_growth = growth.clock,
                         .kernel_ns = growth.step_ns,
                         .kernels = growth.kernels};
@@ -272,6 +273,7 @@ KernelChanges HostDevices::changes(size_t ranks_of_host) const {
       std::max(noise, kDeviceSpread / std::sqrt(static_cast<double>(ranks_of_host)));
   KernelChanges changes = ChangesOf(by_bound, error);
   changes[KernelMeasurement::kTypical] = {.value = typical, .error = error};
+  if (!has_clock) return changes;
   // Ranks that wait for one of them every few kernels are seen less busy by it, all but that one.
   changes[KernelMeasurement::kClock] =
       ClockChangeBetween(std::min(clock_growth, busiest_clock_growth),

@@ -19,6 +19,7 @@ struct HostDevices {
   double growth = 0;
   double typical = 0;       // the same of the median call
   double noise = 0;         // how much hosts would differ in growth by what ranks of the others do
+  bool has_clock = false;   // samples of it, on the host and elsewhere; else the next three are 0
   double clock_growth = 0;  // of the SM clock and use: median over the kernel time
   double clock_noise = 0;   // likewise
   // of the rank there that waits least for others: samples of the clock hold waits
@@ -34,8 +35,7 @@ struct HostDevices {
   KernelChanges changes(size_t ranks_of_host) const;
 };
 
-// In the order of `hosts`; nothing where kernels or the clock are not recorded, or growth is below
-// min_growth.
+// In the order of `hosts`; nothing where kernels are not recorded, or growth is below min_growth.
 std::vector<std::optional<HostDevices>> CompareHostDevices(const CrossRankView& view,
                                                            std::span<const HostRanks> hosts,
                                                            double min_growth);

@@ -137,10 +137,24 @@ TEST(SlowHostDevices, SilentOnMoreWorkAtTheUsualClock) {
   EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.data = 1.2, .clock = 0.95}))), IsEmpty());
 }
 
-TEST(SlowHostDevices, SilentWhereTheClockIsNotSampled) {
+TEST(SlowHostDevices, SilentOnStagesOfAHostWhereTheClockIsNotSampled) {
   EXPECT_THAT(EvaluateDevices(DeviceJob(Devices({.data = 1.1, .optimizer = 1.1, .clock = 0.9}),
                                         {.samples = false})),
               IsEmpty());
+}
+
+// As in traces: ranks elsewhere do the same, and longer inputs would not lengthen the optimizer.
+TEST(SlowHostDevices, NamesTheHostWithoutTheClockWhereItsRanksHavePeersElsewhere) {
+  const auto said = [](DeviceRank devices, DeviceJobShape shape) {
+    shape.samples = false;
+    return EvaluateDevices(DeviceJob(Devices(devices, 2), shape), false);
+  };
+  const std::vector<Finding> findings = said({.data = 1.07, .optimizer = 1.05}, {});
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_THAT(findings[0].culprits, SizeIs(8));
+  EXPECT_THAT(findings[0].explanation, HasSubstr("no clock was recorded"));
+  EXPECT_THAT(said({.data = 1.07, .optimizer = 1}, {}), IsEmpty()) << "longer inputs";
+  EXPECT_THAT(said({.data = 1.07, .optimizer = 1.05}, {.optimizer = false}), IsEmpty());
 }
 
 TEST(SlowHostDevices, NeitherOrderOfHostsNorMoreOfThemNorScaleChangeTheVerdict) {

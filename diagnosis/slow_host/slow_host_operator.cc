@@ -154,9 +154,10 @@ std::string WhyOf(const HostDevices& devices, std::optional<DeviceCause> cause) 
                                "inputs; ",
                                PercentText(optimizer));
   return fmt::format(
-      "{}{}hether the devices run at a lower clock or share power with somebody is undecided, as a "
-      "stage that is busier hides its clock",
-      no_inputs, no_inputs.empty() ? "W" : "w");
+      "{}{}hether the devices run at a lower clock or share power with somebody is undecided, as "
+      "{}",
+      no_inputs, no_inputs.empty() ? "W" : "w",
+      devices.has_clock ? "a stage that is busier hides its clock" : "no clock was recorded");
 }
 
 }  // namespace
@@ -238,6 +239,10 @@ bool SlowHostOperator::IsSlow(const CrossRankView& view, const HostRanks& host,
       devices.slowest_ns < options_.min_growth * host.step_ns)
     return false;
   const auto ranks = static_cast<double>(host.ranks.size());
+  // Without the clock slow devices look like longer inputs, which the optimizer tells apart, and
+  // like a stage whose kernels differ, which peers on other hosts do.
+  if (!devices.has_clock && (!devices.by_bound.parameters(0) || HasStagesOfItsOwn(view, host)))
+    return false;
   const DeviceCauses causes = CausesOf(view, host, devices);
   if (!causes.is_device()) return false;
   const double fewest = options_.min_ranks * ranks;
@@ -263,14 +268,17 @@ Finding SlowHostOperator::Describe(const CrossRankView& view, const HostRanks& h
   finding.evidence = {
       {"kernels_longer", "ratio", devices.growth, 0, options_.min_separation * devices.noise,
        devices.kernels},
-      {"clock_and_use", "ratio", 1 + devices.clock_growth, 1,
-       1 - options_.min_separation * devices.clock_noise, devices.kernels},
       {"typical_calls_longer", "ratio", devices.typical, 0, 0, devices.kernels},
       {"kernel_time_per_step", "ns", devices.kernel_ns, devices.kernel_ns - lost_ns, 0, steps},
       {"slow_ranks", "count", static_cast<double>(devices.ranks), 0,
        options_.min_ranks * static_cast<double>(host.ranks.size()), host.ranks.size()},
       {"slow_steps", "count", static_cast<double>(steps), 0, 0, steps},
   };
+  if (devices.has_clock) {
+    finding.evidence.push_back({"clock_and_use", "ratio", 1 + devices.clock_growth, 1,
+                                1 - options_.min_separation * devices.clock_noise,
+                                devices.kernels});
+  }
   // Time, clock and the optimizer are measured apart from each other. Longer inputs and more layers
   // change the first alone, a clock that waits lower the second.
   constexpr int kSigns = 3;
