@@ -25,6 +25,7 @@ void CheckPair(const PairSummary& pair, uint32_t world_size, Violation& violatio
   violation.RequireRank(pair.destination, world_size);
   violation.RequireTime(pair.receive_wait_ns);
   violation.RequireTime(pair.send_wait_ns);
+  violation.RequireTime(pair.transfer_ns);
 }
 
 }  // namespace

@@ -47,6 +47,8 @@ struct PairSummary {
   int64_t receive_wait_ns = 0;
   int64_t send_wait_ns = 0;
   uint64_t unmatched = 0;
+  // Of receive_wait_ns what both ends were in the operation: data moved, nobody was late.
+  int64_t transfer_ns = 0;
   friend bool operator==(const PairSummary&, const PairSummary&) = default;
 };
 

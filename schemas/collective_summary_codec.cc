@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "schemas/wire_codec.h"
 
 namespace eroica {
@@ -74,6 +76,10 @@ void Write(const CollectiveSummary& summary, WireWriter& writer) {
   const auto members = writer.Tables<wire::MemberSummary>(
       summary.members, [&](const MemberSummary& row) { return WriteMember(row, writer); });
   const auto pairs = writer.Structs<wire::PairSummary>(summary.pairs, PackPair);
+  const bool moved = std::ranges::any_of(
+      summary.pairs, [](const PairSummary& pair) { return pair.transfer_ns > 0; });
+  const auto transfers = writer.Scalars<int64_t>(
+      moved ? summary.pairs.size() : 0, [&](size_t i) { return summary.pairs[i].transfer_ns; });
   const auto missing = writer.Scalars<uint32_t>(summary.missing.size(),
                                                 [&](size_t i) { return summary.missing[i].value; });
   const wire::Window window = WindowToWire(summary.window);
@@ -93,6 +99,7 @@ void Write(const CollectiveSummary& summary, WireWriter& writer) {
   table.add_bytes(summary.bytes);
   table.add_missing(missing);
   table.add_steps(summary.steps);
+  table.add_pair_transfer_ns(transfers);
   wire::FinishCollectiveSummaryBuffer(writer.builder(), table.Finish());
 }
 
@@ -109,6 +116,9 @@ void Read(const wire::CollectiveSummary& from, WireReader& reader, CollectiveSum
   const auto pairs = reader.Structs(from.pairs(), CodecLimits::kRanks);
   to->pairs.resize(pairs.size());
   for (size_t i = 0; i < pairs.size(); ++i) to->pairs[i] = UnpackPair(pairs[i]);
+  const auto transfers = reader.Scalars(from.pair_transfer_ns(), CodecLimits::kRanks);
+  for (size_t i = 0; i < std::min(pairs.size(), transfers.size()); ++i)
+    to->pairs[i].transfer_ns = transfers[i];
   to->operations = from.operations();
   to->incomplete = from.incomplete();
   to->transfer_ns = from.transfer_ns();

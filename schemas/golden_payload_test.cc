@@ -140,6 +140,12 @@ TEST(PayloadOfToday, WhatDumpsDoNotShowAndSidesThatCannotMeet) {
   ExpectSameBehindTheWire(standing);
 }
 
+TEST(PayloadOfToday, TransfersBetweenPairs) {
+  CollectiveSummary summary = ExampleCollectiveSummary();
+  summary.pairs.front().transfer_ns = 5;
+  ExpectSameBehindTheWire(summary);
+}
+
 TEST(PayloadOfToday, EndsOfProcesses) {
   RankStanding standing = ExampleRankStanding();
   const ProcessEnd ends[] = {{},

@@ -103,6 +103,25 @@ void AddPartlyRecorded(const JobCoverage& coverage, const char* action, CaptureG
       gaps);
 }
 
+constexpr char kWhatToRecordOfNetworks[] =
+    "Record TCP_INFO of every rank, the transfers of NCCL's operations (its profiler plugin with "
+    "EROICA_NCCL_PROXY_OPS=1) or the counters of the NICs.";
+
+// Sends and receives of which both ends are there end when the data is there: how fast the links
+// between hosts are, and whether one of them is slow, their durations do not show.
+void AddUnknownLinks(const JobCoverage& coverage, CaptureGaps* gaps) {
+  const double share = coverage.ShareOf(coverage.between_hosts_ns);
+  if (coverage.transfer_ns > 0 || share < kWorthALook) return;
+  Add(true,
+      fmt::format(
+          "A rank is in receives from another host, while the data is sent, for {} of each step of "
+          "{} ({}), and what the connections carried was not recorded: a slow link, a slow network "
+          "and a job that exchanges so much look the same. {}",
+          DurationText(coverage.between_hosts_ns), DurationText(coverage.step_ns),
+          PercentText(share), kWhatToRecordOfNetworks),
+      gaps);
+}
+
 // All wait at once, and what their connections carry meanwhile nobody recorded. All members leave a
 // collective together, when its slowest link is done, so that durations alone do not show which one
 // that is (METHODS 1.11).
@@ -111,17 +130,16 @@ void AddUnknownNetwork(const JobCoverage& coverage, CaptureGaps* gaps) {
   const bool suspicious = share >= kSuspiciousShare;
   const bool worth_a_look = coverage.hosts > 1 && share >= kWorthALook;
   if (coverage.ranks.size() < 2 || coverage.transfer_ns > 0 || (!suspicious && !worth_a_look))
-    return;
+    return AddUnknownLinks(coverage, gaps);
   Add(true,
       fmt::format("All ranks are in collectives at once for {} of each step of {} ({}){}, and what "
                   "their connections carry was not recorded: a slow link, a slow network and a job "
-                  "that exchanges so much look the same. Record TCP_INFO of every rank, the "
-                  "transfers of NCCL's operations (its profiler plugin with "
-                  "EROICA_NCCL_PROXY_OPS=1) or the counters of the NICs.",
+                  "that exchanges so much look the same. {}",
                   DurationText(coverage.common_wait_ns), DurationText(coverage.step_ns),
                   PercentText(share),
                   suspicious ? ", more than communication takes in healthy jobs"
-                             : fmt::format(", over {} hosts", coverage.hosts)),
+                             : fmt::format(", over {} hosts", coverage.hosts),
+                  kWhatToRecordOfNetworks),
       gaps);
 }
 

@@ -130,6 +130,21 @@ TEST(CaptureGaps, BetweenHostsATenthOfTheStepIsWorthALook) {
   EXPECT_FALSE(FindTraceGaps(Whole(), coverage).undecided);
 }
 
+// A pipeline over hosts: its ranks are in no collective at once.
+TEST(CaptureGaps, ReceivesFromOtherHostsAreWorthALook) {
+  JobCoverage coverage = kPipeline;
+  coverage.hosts = 2;
+  coverage.between_hosts_ns = 8e6;
+  EXPECT_FALSE(FindTraceGaps(Whole(), coverage).undecided);
+  coverage.between_hosts_ns = 12e6;
+  const CaptureGaps gaps = FindTraceGaps(Whole(), coverage);
+  EXPECT_TRUE(gaps.undecided);
+  EXPECT_THAT(gaps.sentences,
+              ElementsAre(HasSubstr("for 12.0 ms of each step of 100 ms (12 %), and what")));
+  coverage.transfer_ns = 3e6;
+  EXPECT_FALSE(FindTraceGaps(Whole(), coverage).undecided);
+}
+
 TEST(CaptureGaps, OfOneStepOrTwoNobodyKnowsWhatLasts) {
   JobCoverage coverage = kHealthy;
   coverage.ranks_with_steps = 4;

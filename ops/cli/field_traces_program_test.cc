@@ -11,6 +11,7 @@
 
 #include "ops/cli/exit_code.h"
 #include "ops/cli/program_run.h"
+#include "ops/cli/words.h"
 
 namespace eroica {
 namespace {
@@ -31,14 +32,6 @@ struct FieldCase {
 void PrintTo(const FieldCase& field_case, std::ostream* out) { *out << field_case.name; }
 
 class FieldTraces : public ::testing::TestWithParam<FieldCase> {};
-
-// Output lines are wrapped, so that texts are compared as sequences of words.
-std::string Words(const std::string& text) {
-  std::istringstream in(text);
-  std::string words;
-  for (std::string word; in >> word;) words += word + " ";
-  return words;
-}
 
 TEST_P(FieldTraces, AreToldRight) {
   const FieldCase& expected = GetParam();

@@ -224,7 +224,10 @@ class CoverageSum {
     if (batch.silent) return;
     coverage_.host_only = batch.host_only && (reported_.empty() || coverage_.host_only);
     reported_.insert(batch.rank.value);
-    if (!batch.host.empty()) hosts_.insert(batch.host);
+    if (!batch.host.empty()) {
+      const auto number = static_cast<uint32_t>(hosts_.size());
+      host_of_[batch.rank.value] = hosts_.try_emplace(batch.host, number).first->second;
+    }
     coverage_.most_steps =
         std::max(coverage_.most_steps, static_cast<uint32_t>(batch.steps.size()));
     coverage_.sees_waits |= SeesWaits(batch);
@@ -236,6 +239,11 @@ class CoverageSum {
   void Add(const CollectiveSummary& summary) {
     coverage_.sees_waits |= summary.operations > 0;
     AddWaits(summary, &ranks_);
+    for (const PairSummary& pair : summary.pairs) {
+      if (pair.transfer_ns > 0)
+        transfers_ns_[{pair.destination.value, pair.source.value}] +=
+            static_cast<double>(pair.transfer_ns);
+    }
   }
 
   JobCoverage Measured() const {
@@ -252,6 +260,7 @@ class CoverageSum {
       const auto steps = static_cast<uint64_t>(ranks_.at(rank).steps);
       if (steps < coverage.steps) coverage.partly.push_back({.rank = rank, .steps = steps});
     }
+    coverage.between_hosts_ns = LongestBetweenHosts();
     coverage.hosts = static_cast<uint32_t>(hosts_.size());
     coverage.stopped = stopped_.All();
     coverage.long_steps = lengths_.Long();
@@ -265,10 +274,30 @@ class CoverageSum {
   }
 
  private:
+  // A step, in receives from ranks of other hosts.
+  double LongestBetweenHosts() const {
+    std::map<uint32_t, double> received_ns;
+    for (const auto& [ends, ns] : transfers_ns_) {
+      const auto destination = host_of_.find(ends.first);
+      const auto source = host_of_.find(ends.second);
+      const bool apart = destination != host_of_.end() && source != host_of_.end() &&
+                         destination->second != source->second;
+      if (apart) received_ns[ends.first] += ns;
+    }
+    double longest_ns = 0;
+    for (const auto& [rank, ns] : received_ns) {
+      const double steps = ranks_.at(rank).steps;
+      if (steps > 0) longest_ns = std::max(longest_ns, ns / steps);
+    }
+    return longest_ns;
+  }
+
   JobCoverage coverage_;
   std::map<uint32_t, RankSteps> ranks_;
   std::set<uint32_t> reported_;
-  std::set<std::string> hosts_;
+  std::map<std::string, uint32_t> hosts_;
+  std::map<uint32_t, uint32_t> host_of_;                          // by rank
+  std::map<std::pair<uint32_t, uint32_t>, double> transfers_ns_;  // by destination and source
   CommonWait common_wait_;
   StepLengths lengths_;
   StoppedCaptures stopped_;

@@ -57,6 +57,9 @@ struct JobCoverage {
   // more than what they spend in collectives together. Who holds the others up hardly waits itself,
   // or does so in operations that the others come late to.
   double common_wait_ns = 0;
+  // The longest that any recorded rank spends a step in receives from other hosts while the send
+  // runs, too: data moves, and nobody is late.
+  double between_hosts_ns = 0;
   // The longest that a connection of any recorded rank carries data, a step: while they wait for a
   // rank that is late, connections carry nothing.
   double transfer_ns = 0;

@@ -29,6 +29,7 @@ class JobCoverageTest : public ::testing::Test {
   void Report(uint32_t rank, const std::vector<int64_t>& waits_ms,
               const std::vector<SuspendedCapture>& suspended = {}, size_t long_step = 1'000) {
     PatternBatch batch;
+    batch.host = rank < 2 ? "one" : "other";
     batch.job = JobId{"job"};
     batch.rank = RankId{rank};
     batch.world_size = 4;
@@ -57,6 +58,23 @@ class JobCoverageTest : public ::testing::Test {
     summary.members = {{.rank = RankId{0}}, {.rank = RankId{1}}};
     summary.transfer_ns = together_ms * kNsPerMs;
     summary.missing = {RankId{2}};
+    Append(encoder_.Encode(summary));
+  }
+
+  // Rank 2 receives from rank 1 of the other host, and from 3 of its own.
+  void ReportPairs(int64_t between_ms, int64_t within_ms) {
+    CollectiveSummary summary;
+    summary.job = JobId{"job"};
+    summary.communicator = CommId{2};
+    summary.world_size = 4;
+    const auto pair = [](uint32_t source, int64_t ms) {
+      return PairSummary{.source = RankId{source},
+                         .destination = RankId{2},
+                         .count = 1,
+                         .receive_wait_ns = ms * kNsPerMs,
+                         .transfer_ns = ms * kNsPerMs};
+    };
+    summary.pairs = {pair(1, between_ms), pair(3, within_ms)};
     Append(encoder_.Encode(summary));
   }
 
@@ -171,6 +189,12 @@ TEST_F(JobCoverageTest, ACaptureThatStoodStillIsKnownByRankAndShare) {
   EXPECT_DOUBLE_EQ(stopped.share, 0.5);
   EXPECT_EQ(stopped.first_step, 0);
   EXPECT_EQ(stopped.last_step, 3);
+}
+
+TEST_F(JobCoverageTest, WhatTakesANetworkIsWhatAnotherHostSends) {
+  for (const uint32_t rank : {0u, 1u, 2u, 3u}) Report(rank, {0, 0, 0, 0});
+  ReportPairs(60, 200);
+  EXPECT_DOUBLE_EQ(Measure().between_hosts_ns, 15.0 * kNsPerMs) << "a step";
 }
 
 TEST_F(JobCoverageTest, WaitsAreSeenWhereAnyRankWaitedOrACollectiveWas) {

@@ -346,10 +346,12 @@ TEST(CollectiveAlignment, APointToPointRingMeetsPairByPair) {
                                 {PairRow(kRecv, 1, 0, 7), PairRow(kSend, 0, 0, 1),
                                  PairRow(kRecv, 1, 1, 8), PairRow(kSend, 0, 1, 1)}});
   const Alignment result = Align(batches);
-  EXPECT_THAT(result.summary.pairs,
-              ElementsAre(PairSummary{RankId(0), RankId(1), 2, 70 * kNsPerMs, 2 * kNsPerMs, 0},
-                          PairSummary{RankId(1), RankId(2), 2, 15 * kNsPerMs, 6 * kNsPerMs, 0},
-                          PairSummary{RankId(2), RankId(0), 2, 4 * kNsPerMs, 2 * kNsPerMs, 0}));
+  EXPECT_THAT(
+      result.summary.pairs,
+      ElementsAre(
+          PairSummary{RankId(0), RankId(1), 2, 70 * kNsPerMs, 2 * kNsPerMs, 0, 2 * kNsPerMs},
+          PairSummary{RankId(1), RankId(2), 2, 15 * kNsPerMs, 6 * kNsPerMs, 0, 6 * kNsPerMs},
+          PairSummary{RankId(2), RankId(0), 2, 4 * kNsPerMs, 2 * kNsPerMs, 0, 2 * kNsPerMs}));
   EXPECT_EQ(result.summary.operations, 0u);  // collectives only
   EXPECT_EQ(result.rows, (RowCounts{.aligned = 12}));
 }
@@ -357,13 +359,13 @@ TEST(CollectiveAlignment, APointToPointRingMeetsPairByPair) {
 TEST(CollectiveAlignment, ASendWithoutItsReceiveWaitsOneWindowForIt) {
   const Alignment first = Align(
       Batches({{PairRow(kSend, 1, 0, 1), PairRow(kSend, 1, 1, 2)}, {PairRow(kRecv, 0, 0, 5)}}));
-  EXPECT_THAT(first.summary.pairs,
-              ElementsAre(PairSummary{RankId(0), RankId(1), 1, 5 * kNsPerMs, 1 * kNsPerMs, 0}));
+  EXPECT_THAT(first.summary.pairs, ElementsAre(PairSummary{RankId(0), RankId(1), 1, 5 * kNsPerMs,
+                                                           1 * kNsPerMs, 0, 1 * kNsPerMs}));
   EXPECT_EQ(first.rows, (RowCounts{.aligned = 2, .carried = 1}));
 
   const Alignment met = Align(Batches({{}, {PairRow(kRecv, 0, 1, 6)}}, 1), first.carried);
-  EXPECT_THAT(met.summary.pairs,
-              ElementsAre(PairSummary{RankId(0), RankId(1), 1, 6 * kNsPerMs, 2 * kNsPerMs, 0}));
+  EXPECT_THAT(met.summary.pairs, ElementsAre(PairSummary{RankId(0), RankId(1), 1, 6 * kNsPerMs,
+                                                         2 * kNsPerMs, 0, 2 * kNsPerMs}));
   const Alignment never = Align(Batches({{}, {}}, 1), first.carried);
   EXPECT_THAT(never.summary.pairs,
               ElementsAre(PairSummary{RankId(0), RankId(1), 0, 0, 2 * kNsPerMs, 1}));
@@ -376,8 +378,8 @@ TEST(CollectiveAlignment, APeerlessOrRepeatedPointToPointRowMeetsNothing) {
   const Alignment result =
       Align(Batches({{PairRow(kSend, 1, 0, 1), PairRow(kSend, 1, 0, 9), RowOf(kSend, 0, 1)},
                      {PairRow(kRecv, 0, 0, 5)}}));
-  EXPECT_THAT(result.summary.pairs,
-              ElementsAre(PairSummary{RankId(0), RankId(1), 1, 5 * kNsPerMs, 1 * kNsPerMs, 0}));
+  EXPECT_THAT(result.summary.pairs, ElementsAre(PairSummary{RankId(0), RankId(1), 1, 5 * kNsPerMs,
+                                                            1 * kNsPerMs, 0, 1 * kNsPerMs}));
   EXPECT_EQ(result.rows, (RowCounts{.aligned = 2, .unobserved = 1, .duplicate = 1}));
 }
 

@@ -54,6 +54,7 @@ void PairAlignment::Meet(const MemberRows& rows, std::span<RowFate> fates) {
     meeting.present[side] = true;
     meeting.waited |= &batch == rows.members()[member].carried;
     meeting.exposed_ns[side] = row.exposed_ns;
+    meeting.duration_ns[side] = row.duration_ns;
     meeting_of_row_.emplace_back(number, entry->second);
   });
 }
@@ -64,6 +65,9 @@ void PairAlignment::Judge(bool settle) {
     if (meeting.present[kSend] && meeting.present[kReceive]) {
       meeting.fate = RowFate::kAligned;
       ++pair.summary.count;
+      AddSaturating(std::min({meeting.exposed_ns[kReceive], meeting.duration_ns[kReceive],
+                              meeting.duration_ns[kSend]}),
+                    &pair.summary.transfer_ns);
     } else {
       const Side absent = meeting.present[kSend] ? kReceive : kSend;
       meeting.fate = FateOfUnmatched(meeting.sequence < pair.next[absent], meeting.waited, settle);

@@ -38,6 +38,7 @@ class PairAlignment {
     bool present[2] = {false, false};
     bool waited = false;  // a row of it was carried over
     int64_t exposed_ns[2] = {0, 0};
+    int64_t duration_ns[2] = {0, 0};
     RowFate fate = RowFate::kAligned;
   };
 

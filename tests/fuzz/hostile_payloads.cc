@@ -402,7 +402,8 @@ std::string HostileCollectiveSummary(FuzzBytes& bytes) {
                              .count = bytes.Number(),
                              .receive_wait_ns = bytes.Time(),
                              .send_wait_ns = bytes.Time(),
-                             .unmatched = bytes.Number()});
+                             .unmatched = bytes.Number(),
+                             .transfer_ns = bytes.Time()});
   }
   SortBy(summary.pairs,
          [](const PairSummary& pair) { return std::pair(pair.source, pair.destination); });
