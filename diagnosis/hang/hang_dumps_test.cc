@@ -13,6 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 // Standings as dumps give them: no rank reports, and starts are known or not.
 void AreOfDumps(StandingJob& job, bool starts_unknown) {
@@ -47,6 +48,7 @@ TEST(HangOfDumps, WhereNothingShowsThatTheJobStoodItIsUndecided) {
   job[0].moment_unknown = true;
   const Finding finding = Only(job);
   EXPECT_EQ(finding.severity, Severity::kMinor);
+  EXPECT_THAT(finding.title, StartsWith("The job may hang: rank 2 never launched"));
   EXPECT_EQ(finding.confidence, 0.5);
   EXPECT_THAT(finding.caveats, Contains(HasSubstr("Undecided")));
 }

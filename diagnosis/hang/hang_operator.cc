@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "diagnosis/hang/hang_claim.h"
@@ -188,6 +189,9 @@ void DoubtMoment(const HangView& view, const HangClaim& claim, Finding* finding)
   if (!unknown || claim.kind == HangKind::kMismatch) return;  // those never meet
   finding->severity = Severity::kMinor;
   finding->confidence = std::min(finding->confidence, kUndecided);
+  constexpr std::string_view kHangs = "The job hangs";
+  if (finding->title.starts_with(kHangs))
+    finding->title.replace(0, kHangs.size(), "The job may hang");
   finding->caveats.push_back(
       "Undecided: nothing shows that the job stood when the dumps were written. A job that ran "
       "looks the same in the midst of a step.");
