@@ -89,7 +89,7 @@ TEST(ProgramOverEarlyDumps, WhatTheWatchdogWroteIsAHang) {
 TEST(ProgramOverEarlyDumps, FarBeyondTheLimitItIsSaidThatFilesSeemToBeCopies) {
   const SaidOfDumps said = Diagnosed({.at_ms = 24 * 3'600'000, .late_rank = 2});
   EXPECT_THAT(said.culprits, ElementsAre(2));
-  EXPECT_THAT(said.text, HasSubstr("24 hours after the launch of what is in flight"));
+  EXPECT_THAT(said.text, HasSubstr("far beyond the limit of what is in flight, 600.0 s"));
   EXPECT_THAT(said.text, HasSubstr("the times of copies"));
   EXPECT_EQ(said.findings[0].at("severity"), "minor");
   EXPECT_LE(said.confidence(), 0.5);

@@ -99,12 +99,12 @@ std::string SayNotShown(const Ages& ages, const std::string& in_flight) {
 
 std::string SayOfCopies(const Ages& ages) {
   return fmt::format(
-      "By the times of their files the dumps were written {} after the launch of what is in "
-      "flight, "
-      "whose limit is {}: these seem to be the times of copies. They are read as dumps that were "
-      "written when the limit had passed. Dumps of a job that ran look the same once they are "
-      "copied without their times (cp -p and rsync -t keep them).",
-      Duration(ages.oldest_ns), Duration(ages.limit_ns));
+      "The times of the files lie far beyond the limit of what is in flight, {}: these seem to be "
+      "the times of copies. The dumps are read as written when the limit had passed. Dumps of a "
+      "job "
+      "that ran look the same once they are copied without their times (cp -p and rsync -t keep "
+      "them).",
+      Duration(ages.limit_ns));
 }
 
 }  // namespace
