@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "tes
 import interpreters  # noqa: E402
 
 FAKE = os.path.join(interpreters.HERE, "fake_frameworks")
-ALL_REDUCE, BARRIER, SEND = 1, 9, 10
+ALL_REDUCE, BARRIER, SEND, RECV = 1, 9, 10, 11
 WAIT_PEER = 1
 
 MPI = """
@@ -37,6 +37,58 @@ try:
 except ValueError as error:
     assert str(error) == "Allreduce: no buffer"
 assert MPI.calls == ["Allreduce", "barrier", "Send", "recv", "allreduce"] + 3 * ["barrier"]
+"""
+
+REQUESTS = """
+import abc, pickle, weakref
+from mpi4py import MPI
+class Buffer: nbytes = 800
+comm = MPI.COMM_WORLD
+assert isinstance(MPI.REQUEST_NULL, MPI.Request) and issubclass(MPI.Prequest, MPI.Request)
+assert MPI.Request.__name__ == "Request" and MPI.Request.__module__ == "mpi4py.MPI"
+class Mine(MPI.Request): pass
+class Abstract(MPI.Request, abc.ABC): pass
+assert not isinstance(MPI.REQUEST_NULL, Mine) and isinstance(Mine(), MPI.Request)
+assert pickle.loads(pickle.dumps(MPI.Request())) == MPI.REQUEST_NULL
+assert pickle.loads(pickle.dumps(MPI.REQUEST_NULL)) is MPI.REQUEST_NULL
+one = comm.Iallreduce(Buffer(), Buffer())
+assert type(one) is MPI.Request and one != MPI.REQUEST_NULL
+try:
+    pickle.dumps(one)
+except ValueError as error:
+    assert str(error) == "cannot serialize mpi4py.MPI.'Request'", error
+two = comm.Iallreduce(Buffer(), Buffer())
+comm.Allreduce(Buffer(), Buffer())       # the third, while two are under way
+assert two.Wait() is True and not two    # the second comes first
+assert MPI.Request.Waitall([one, two]) is True
+assert one.Wait() is True                # nothing is under way
+send, receive = comm.Isend(Buffer(), 1), comm.irecv(source=3)
+assert MPI.Request.waitall([send, receive]) == [None, "an object"]
+assert comm.irecv().wait() == "an object"     # from anybody
+pair = [comm.Isend(Buffer(), 1), comm.Iallreduce(Buffer(), Buffer())]
+assert MPI.Request.Waitany(pair) == 1 and MPI.Request.waitsome(requests=pair) == ([0], [None])
+assert MPI.Request.Waitany(pair) == MPI.UNDEFINED
+asked = comm.irecv(source=3)
+assert asked.test() == (False, None) and asked.test() == (True, "an object")
+comm.Isend(Buffer(), 3)                  # nobody keeps the request
+comm.Sendrecv(Buffer(), 1, 0, Buffer(), 3)
+again = comm.Send_init(Buffer(), 3)
+assert type(again) is MPI.Prequest
+for _ in range(2):
+    MPI.Prequest.Startall([again])
+    again.Wait()
+failing = comm.Iallreduce(Buffer(), Buffer())
+failing._value = ValueError
+try:
+    failing.Wait()
+except ValueError as error:
+    assert str(error) == "the request failed" and error.__traceback__.tb_next is not None
+    assert "eroica" not in error.__traceback__.tb_next.tb_frame.f_code.co_filename
+try:
+    comm.Iallreduce(None, None)
+except ValueError as error:
+    assert str(error) == "Iallreduce: no buffer"
+assert comm.Iprobe() is False
 """
 
 JAX = """
@@ -88,6 +140,61 @@ class FrameworksTest(unittest.TestCase):
             self.assertIn("mpi:recv", waits)
             self.assertEqual(run.events["misuse"], 0)
 
+    def test_who_waits_for_a_request_of_mpi_is_in_its_operation(self):
+        for run in self.run_each(REQUESTS):
+            operations = [
+                (row["operation"], row["peer"], row["sequence"], row["ended"], row["dropped"])
+                for row in run.events["operations"]
+            ]
+            self.assertEqual(
+                operations,
+                [
+                    (ALL_REDUCE, -1, 2, True, False),
+                    (ALL_REDUCE, -1, 1, True, False),
+                    (ALL_REDUCE, -1, 0, True, False),
+                    (SEND, 1, 0, True, False),
+                    (RECV, 3, 0, True, False),
+                    (ALL_REDUCE, -1, 3, False, True),  # of several: as long as any of them
+                    (SEND, 1, 1, True, False),
+                    (RECV, 3, 1, True, False),
+                    (SEND, 3, 0, True, False),
+                    (SEND, 1, 2, True, False),
+                    (RECV, 3, 2, True, False),
+                    (SEND, 3, 1, True, False),
+                    (SEND, 3, 2, True, False),
+                    (ALL_REDUCE, -1, 4, False, True),
+                ],
+            )
+            waits = [row["name"] for row in run.events["functions"] if row["wait"] == WAIT_PEER]
+            self.assertIn("mpi:wait", waits)
+            self.assertEqual(run.events["misuse"], 0)
+
+    def test_a_request_is_waited_for_from_the_wait_on(self):
+        script = """
+import time
+from mpi4py import MPI
+class Buffer: nbytes = 800
+request = MPI.COMM_WORLD.Iallreduce(Buffer(), Buffer())
+time.sleep(0.05)
+request.Wait()
+"""
+        for run in self.run_each(script):
+            (row,) = run.events["operations"]
+            self.assertLess(row["interval"]["end"] - row["interval"]["start"], 40_000_000)
+
+    def test_a_collective_that_a_script_names_is_counted_with_those_of_mpi(self):
+        script = """
+import eroica
+from mpi4py import MPI
+class Buffer: nbytes = 800
+for _ in range(2):
+    with eroica.collective("all_reduce", ranks=range(4)):
+        MPI.COMM_WORLD.Allreduce(Buffer(), Buffer())
+"""
+        for run in self.run_each(script):
+            places = [row["sequence"] for row in run.events["operations"]]
+            self.assertEqual((places, len(run.events["communicators"])), ([0, 1, 2, 3], 1))
+
     def test_mpi_is_not_called_before_it_runs_nor_for_one_process(self):
         script = "from mpi4py import MPI\nMPI.COMM_WORLD\n"
         for run in self.run_each(script, FAKE_MPI_RUNS="0"):
@@ -113,6 +220,7 @@ class FrameworksTest(unittest.TestCase):
 import atexit
 def check():
     import jax, mpi4py.MPI as MPI
+    assert MPI.Request.__init_subclass__.__self__ is MPI.Request and type(MPI.REQUEST_NULL) is MPI.Request
     kinds = (type(MPI.COMM_WORLD) is MPI.Intracomm, type(jax.array.ArrayImpl.block_until_ready),
              jax.distributed.State.initialize.__code__.co_filename.endswith("distributed.py"))
     assert kinds[0] and kinds[1].__name__ == "_Method" and kinds[2], kinds

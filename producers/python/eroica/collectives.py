@@ -2,6 +2,7 @@
 
 import ctypes
 import hashlib
+import itertools
 import os
 from time import monotonic_ns
 
@@ -12,6 +13,17 @@ from eroica.open_entries import closed, opened
 _MAX_GROUPS = 4096
 _communicators = {}
 _functions = {}
+_counts = {}  # by the core's number of a group, operation and peer: a count
+
+
+def next_sequence(communicator, operation, peer):
+    """The place of an operation in its group's order. All that is launched here and of MPI is
+    counted here, so that what is issued now and waited for later has the place of now."""
+    key = communicator, operation, peer
+    count = _counts.get(key)
+    if count is None:
+        count = _counts.setdefault(key, itertools.count())
+    return next(count)
 
 
 def communicator_id(group, ranks):
@@ -110,12 +122,10 @@ class collective:
             peer = -1
         elif type(peer) is not int or not 0 <= peer < arguments.MAX_RANKS:
             peer = _known(peer, "peer", arguments.MAX_RANKS - 1, -1)
+        communicator = _communicator(self._group, self._ranks)
+        sequence = next_sequence(communicator, code, peer)
         ticket = life.native.collective_launched(
-            _communicator(self._group, self._ranks),
-            code | constants.WAITS,
-            peer,
-            constants.NO_SEQUENCE,
-            nbytes,
+            communicator, code | constants.WAITS, peer, sequence, nbytes
         )
         return monotonic_ns(), ticket, name
 

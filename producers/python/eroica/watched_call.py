@@ -12,11 +12,12 @@ import inspect
 from eroica import life, own_frames
 
 
-def watch(original, begins, ended=None):
+def watch(original, begins, ended=None, made=None):
     """The wrapper of original.
 
     begins(args, kwargs): before each call; its result, where it is not None, goes to
     ended(token, result, error) when the call has returned (error None) or raised (result None).
+    made(token, result): what the caller gets instead of the result; token: of begins, None or not.
     """
 
     @functools.wraps(original, _named(original))
@@ -28,14 +29,15 @@ def watch(original, begins, ended=None):
             except Exception:
                 life.say_exception(_name_of(original) + " is not watched")
             if token is None or ended is None:
-                return original(*args, **kwargs)
-            try:
                 result = original(*args, **kwargs)
-            except BaseException as error:
-                _end(original, ended, token, None, error)
-                raise
-            _end(original, ended, token, result, None)
-            return result
+            else:
+                try:
+                    result = original(*args, **kwargs)
+                except BaseException as error:
+                    _end(original, ended, token, None, error)
+                    raise
+                _end(original, ended, token, result, None)
+            return result if made is None else _made(original, made, token, result)
         except BaseException as error:
             own_frames.hide(error)
             raise
@@ -61,6 +63,14 @@ def _end(original, ended, token, result, error):
         ended(token, result, error)
     except Exception:
         life.say_exception(_name_of(original) + " is not watched")
+
+
+def _made(original, made, token, result):
+    try:
+        return made(token, result)
+    except Exception:
+        life.say_exception(_name_of(original) + " is not watched")
+        return result
 
 
 def _name_of(original):

@@ -39,6 +39,7 @@ json OperationAsJson(const eroica::recorded_core::TakenOperation& row) {
   return {{"communicator", row.call.communicator},
           {"operation", row.call.operation},
           {"peer", row.call.peer},
+          {"sequence", row.call.sequence},
           {"bytes", row.call.bytes},
           {"launched", row.launched_ns},
           {"ended", row.ended},

@@ -2,6 +2,7 @@
 
 --lines: what the script says to Eroica. none: nothing; step: eroica.step() alone; both:
 eroica.collective() round the call that waits as well.
+--calls: blocking, or requests that are issued, computed beside and waited for.
 """
 
 import argparse
@@ -24,9 +25,23 @@ def multiply(matrix):
     return matrix
 
 
+def reduce_by_requests(world, gradients, total, matrix):
+    """Halves are reduced while the next one is computed, and neighbors exchange a row."""
+    half = len(gradients) // 2
+    row, after = numpy.ones(256), numpy.empty(256)
+    rank, size = world.Get_rank(), world.Get_size()
+    requests = [world.Iallreduce(gradients[:half], total[:half])]
+    requests.append(world.Irecv(after, (rank - 1) % size))
+    requests.append(world.Isend(row, (rank + 1) % size))
+    multiply(matrix)
+    requests.append(world.Iallreduce(gradients[half:], total[half:]))
+    MPI.Request.Waitall(requests)
+
+
 def main():
     lines = argparse.ArgumentParser(add_help=False)
     lines.add_argument("--lines", choices=("none", "step", "both"), default="none")
+    lines.add_argument("--calls", choices=("blocking", "requests"), default="blocking")
     own, sys.argv[1:] = lines.parse_known_args()
     args = planted.arguments(__doc__)
     says = own.lines if eroica else "none"
@@ -43,6 +58,8 @@ def main():
             ranks = range(world.Get_size())
             with eroica.collective("all_reduce", nbytes=gradients.nbytes, ranks=ranks):
                 world.Allreduce(gradients, total)
+        elif own.calls == "requests":
+            reduce_by_requests(world, gradients, total, matrix)
         else:
             world.Allreduce(gradients, total)
     plant.write()

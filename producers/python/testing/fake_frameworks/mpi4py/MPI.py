@@ -89,9 +89,129 @@ class Comm(metaclass=_Extension):
     def recv(self, buf=None, source=-1, tag=-1):
         return self._called("recv", 0)
 
+    def Sendrecv(self, sendbuf, dest, sendtag=0, recvbuf=None, source=-1, recvtag=-1):
+        return self._called("Sendrecv", sendbuf)
+
+    def Isend(self, buf, dest, tag=0):
+        return _REQUEST._of(self._called("Isend", buf))
+
+    def irecv(self, buf=None, source=-1, tag=-1):
+        return _REQUEST._of(self._called("irecv", 0), "an object")
+
+    def Iallreduce(self, sendbuf, recvbuf, op=None):
+        return _REQUEST._of(self._called("Iallreduce", sendbuf))
+
+    def Send_init(self, buf, dest, tag=0):
+        return _PREQUEST._of(self._called("Send_init", buf))
+
+    def Iprobe(self, source=-1, tag=-1):
+        return False
 
     def Free(self):
         self.handle = 0
+
+
+class Request:
+    """Has ended when somebody waits for it, or from the second time on that somebody asks. handle:
+    0 behind that."""
+
+    __slots__ = ("handle", "_value", "_asked", "__weakref__")
+
+    def __new__(cls, request=None):
+        made = super().__new__(cls)
+        made.handle = request.handle if request is not None else 0
+        made._value = request._value if request is not None else None
+        made._asked = 0
+        return made
+
+    @classmethod
+    def _of(cls, name, value=None):
+        made = cls()
+        made.handle, made._value = len(calls), value
+        return made
+
+    def __eq__(self, other):
+        return self.handle == other.handle
+
+    __hash__ = None
+
+    def __bool__(self):
+        return self.handle != 0
+
+    def __reduce__(self):
+        if self:
+            raise ValueError(f"cannot serialize {type(self).__module__}.{type(self).__name__!r}")
+        return "REQUEST_NULL" if self is REQUEST_NULL else (type(self), (REQUEST_NULL,))
+
+    def _end(self):
+        if self._value is ValueError:
+            raise ValueError("the request failed")
+        if type(self).__name__ != "Prequest":
+            self.handle = 0
+        return self._value
+
+    def Wait(self, status=None):
+        self._end()
+        return True
+
+    def wait(self, status=None):
+        return self._end()
+
+    def Test(self, status=None):
+        self._asked += 1
+        return self._asked > 1 and _REQUEST.Wait(self)
+
+    def test(self, status=None):
+        return (True, self._end()) if _REQUEST.Test(self) else (False, None)
+
+    @classmethod
+    def Waitall(cls, requests, statuses=None):
+        return all([_REQUEST.Wait(request) for request in requests])
+
+    @classmethod
+    def waitall(cls, requests, statuses=None):
+        return [_REQUEST.wait(request) for request in requests]
+
+    @classmethod
+    def Waitany(cls, requests, status=None):
+        for place in reversed(range(len(requests))):
+            if requests[place]:
+                _REQUEST.Wait(requests[place])
+                return place
+        return UNDEFINED
+
+    @classmethod
+    def waitsome(cls, requests, statuses=None):
+        places = [place for place, request in enumerate(requests) if request]
+        return (places, [_REQUEST.wait(requests[place]) for place in places]) if places else (None, None)
+
+    @classmethod
+    def testany(cls, requests, status=None):
+        for place, request in enumerate(requests):
+            if _REQUEST.Test(request):
+                return place, True, None
+        return UNDEFINED, False, None
+
+    def Free(self):
+        self.handle = 0
+
+
+class Prequest(Request):
+    __slots__ = ()
+
+    def Start(self):
+        calls.append("Start")
+
+    @classmethod
+    def Startall(cls, requests):
+        for request in requests:
+            _PREQUEST.Start(request)
+
+
+# An extension's own, whatever the module's attributes are set to.
+_REQUEST, _PREQUEST = Request, Prequest
+UNDEFINED = -32766
+REQUEST_NULL = Request()
 
 
 class Intracomm(Comm):
