@@ -210,6 +210,37 @@ for _ in range(2):
             self.assertEqual(waits.get("jax.block_until_ready"), WAIT_PEER)
             self.assertGreater(run.time_of("jax.block_until_ready"), 0.015)
 
+    def test_who_needs_the_value_of_an_array_waits_for_it(self):
+        script = """
+import eroica, jax, jaxlib.xla_client
+eroica.step()
+ArrayImpl = jax.array.ArrayImpl
+assert isinstance(vars(ArrayImpl)["_value"], property)
+assert ArrayImpl._value.__doc__ == "Its value on the host."
+array = ArrayImpl()
+assert float(array) == 1.5 and float(array) == 1.5       # one wait: the second has its value
+assert ArrayImpl().item() == 1.5
+assert float(ArrayImpl(ready=True)) == 1.5               # none
+try:
+    float(ArrayImpl(deleted=True))
+except RuntimeError as error:
+    assert str(error) == "Array has been deleted."
+jaxlib.xla_client.batched_block_until_ready([array])
+jax.dispatch.RuntimeTokenSet().block_until_ready()
+"""
+        for run in self.run_each(script):
+            functions = run.events["functions"]
+            waits = [
+                functions[row["function"]]["name"]
+                for row in run.events["intervals"]
+                if functions[row["function"]]["wait"] == WAIT_PEER
+            ]
+            value = "jax: the value of an array"
+            self.assertEqual(
+                waits, [value, value, "jax.block_until_ready", "jax.effects_barrier"]
+            )
+            self.assertGreater(run.time_of(value), 0.03)
+
     def test_one_process_of_jax_is_no_rank(self):
         script = "import jax\njax.distributed.global_state.initialize('host:1', 1, 0)\n"
         for run in self.run_each(script):
@@ -222,8 +253,10 @@ def check():
     import jax, mpi4py.MPI as MPI
     assert MPI.Request.__init_subclass__.__self__ is MPI.Request and type(MPI.REQUEST_NULL) is MPI.Request
     kinds = (type(MPI.COMM_WORLD) is MPI.Intracomm, type(jax.array.ArrayImpl.block_until_ready),
-             jax.distributed.State.initialize.__code__.co_filename.endswith("distributed.py"))
-    assert kinds[0] and kinds[1].__name__ == "_Method" and kinds[2], kinds
+             jax.distributed.State.initialize.__code__.co_filename.endswith("distributed.py"),
+             jax.array.ArrayImpl._value.fget.__code__.co_filename.endswith("array.py"),
+             jax.array.ArrayImpl.item.__code__.co_filename.endswith("numpy.py"))
+    assert kinds[0] and kinds[1].__name__ == "_Method" and all(kinds[2:]), kinds
 atexit.register(check)
 import jax, mpi4py.MPI, eroica
 assert type(mpi4py.MPI.COMM_WORLD) is not mpi4py.MPI.Intracomm

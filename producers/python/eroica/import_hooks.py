@@ -22,6 +22,9 @@ _HOOKS = {
     "torch.distributed.distributed_c10d": ("eroica.torch_distributed", "patch_c10d"),
     "jax._src.distributed": ("eroica.jax_training", "patch_distributed"),
     "jax._src.array": ("eroica.jax_training", "patch_array"),
+    "jax.numpy": ("eroica.jax_training", "patch_numpy"),
+    "jaxlib.xla_client": ("eroica.jax_training", "patch_client"),
+    "jax._src.dispatch": ("eroica.jax_training", "patch_dispatch"),
     "mpi4py.MPI": ("eroica.mpi_communicators", "patch_mpi"),
 }
 _done = set()

@@ -2,6 +2,8 @@
 
 --lines none: the script says nothing to Eroica; step: eroica.step(), a region round the input, and
 EROICA_RANK.
+--wait: where a step waits for the devices. ready: block_until_ready; value: float() of the loss;
+launch: nowhere, the next program waits for this one.
 """
 
 import argparse
@@ -24,7 +26,7 @@ def launch():
     sys.exit(max(abs(process.wait()) for process in processes))
 
 
-def train(args, says_steps):
+def train(args, says_steps, wait):
     import contextlib
 
     import jax
@@ -47,7 +49,8 @@ def train(args, says_steps):
 
     @jax.jit
     def step(weights, batch):
-        return weights - 0.01 * jax.grad(loss)(weights, batch)
+        cost, gradient = jax.value_and_grad(loss)(weights, batch)
+        return weights - 0.01 * gradient, cost
 
     plant = planted.Planted(args, rank, RANKS)
     generator = numpy.random.default_rng(rank)
@@ -59,8 +62,11 @@ def train(args, says_steps):
             plant.in_step()
             rows = generator.random((64, 256), numpy.float32)
             batch = jax.make_array_from_process_local_data(split, rows)
-        weights = step(weights, batch)
-        weights.block_until_ready()
+        weights, cost = step(weights, batch)
+        if wait == "ready":
+            weights.block_until_ready()
+        elif wait == "value":
+            float(cost)
     plant.write()
 
 
@@ -69,8 +75,9 @@ def main():
         launch()
     lines = argparse.ArgumentParser(add_help=False)
     lines.add_argument("--lines", choices=("none", "step"), default="none")
+    lines.add_argument("--wait", choices=("ready", "value", "launch"), default="ready")
     own, sys.argv[1:] = lines.parse_known_args()
-    train(planted.arguments(__doc__), own.lines == "step")
+    train(planted.arguments(__doc__), own.lines == "step", own.wait)
 
 
 if __name__ == "__main__":
