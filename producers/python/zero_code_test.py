@@ -165,6 +165,33 @@ if __name__ == "__main__":
             run = self.run_zero(python, script, path=[interpreters.PRODUCER], epilogue=False)
             self.assertEqual((run.status, run.err), (0, ""), python)
 
+    def test_a_script_that_trains_alone_first_can_leave_the_rank_to_its_child(self):
+        script = """
+import multiprocessing, os
+import eroica
+def train(queue):
+    eroica.step()
+    queue.put(eroica.enabled())
+if __name__ == "__main__":
+    os.environ["EROICA_DISABLE"] = "1"
+    eroica.step()
+    assert eroica.off_reason() == "EROICA_DISABLE is set", eroica.off_reason()
+    del os.environ["EROICA_DISABLE"]
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    worker = context.Process(target=train, args=(queue,))
+    worker.start()
+    assert queue.get(timeout=60) is True
+    worker.join()
+    eroica.step()
+    assert not eroica.enabled()
+"""
+        for python in self.each():
+            run = self.run_zero(
+                python, script, path=[interpreters.PRODUCER], epilogue=False, RANK=None
+            )
+            self.assertEqual((run.status, run.err), (0, ""), python)
+
     def test_interpreters_that_see_little_start(self):
         env = interpreters.environment(PYTHONPATH=interpreters.ZERO_CODE)
         for python in self.each():

@@ -39,9 +39,13 @@ NOT_SET = ("", "0", "false", "no", "off")
 
 def asked_for():
     """Whether the environment asks for Eroica: a destination is set, and it is not switched off."""
-    if os.environ.get("EROICA_DISABLE", "0") not in NOT_SET:
+    if _is_disabled():
         return False
     return bool(os.environ.get("EROICA_RECORDING") or os.environ.get("EROICA_BOOTSTRAP"))
+
+
+def _is_disabled():
+    return os.environ.get("EROICA_DISABLE", "0") not in NOT_SET
 
 
 def is_child_of_rank():
@@ -196,7 +200,11 @@ def _attach():
         return
     _decided = True
     if not asked_for():
-        reason = "not asked for: neither EROICA_RECORDING nor EROICA_BOOTSTRAP is set"
+        reason = (
+            "EROICA_DISABLE is set"
+            if _is_disabled()
+            else "not asked for: neither EROICA_RECORDING nor EROICA_BOOTSTRAP is set"
+        )
         return
     if is_child_of_rank():
         reason = "a child of a process that is attached"
