@@ -1,10 +1,14 @@
 #include "ops/cli/capture_gaps.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "diagnosis/hang/hang_text.h"
 #include "diagnosis/monitoring_gap/stopped_captures.h"
@@ -174,6 +178,16 @@ void AddRefusedProcesses(const StoppedCapture& refused, CaptureGaps* gaps) {
       gaps);
 }
 
+std::string HostsText(const std::vector<std::string>& hosts) {
+  constexpr size_t kMostNamed = 8;
+  if (hosts.empty()) return "";
+  std::vector<std::string> named(hosts.begin(),
+                                 hosts.begin() + std::min<size_t>(hosts.size(), kMostNamed));
+  std::string text = fmt::format("{}", fmt::join(named, ", "));
+  if (hosts.size() > kMostNamed) text += fmt::format(" and {} more", hosts.size() - kMostNamed);
+  return fmt::format(" (host{} {})", hosts.size() == 1 ? "" : "s", text);
+}
+
 // Of what was not captured nothing is said: a job without collectives and one whose mask is 0 look
 // the same.
 void AddStoppedCaptures(const JobCoverage& coverage, CaptureGaps* gaps) {
@@ -285,6 +299,25 @@ bool HasNetwork(const JobCoverage& coverage) { return coverage.hosts > 1 || !cov
 
 }  // namespace
 
+// On several hosts: none of them could see the others. Ranks with as many processes on the same
+// hosts are one sentence.
+std::vector<std::string> ContestedSentences(const std::vector<ContestedRank>& ranks) {
+  std::map<std::pair<uint32_t, std::vector<std::string>>, std::vector<RankId>> alike;
+  for (const ContestedRank& rank : ranks)
+    alike[{rank.processes, rank.hosts}].push_back(RankId{rank.rank});
+  std::vector<std::string> sentences;
+  for (const auto& [who, of] : alike) {
+    const auto& [processes, hosts] = who;
+    sentences.push_back(fmt::format(
+        "{} processes say that they are {}{}{}: only the first one counts, and nobody can tell "
+        "what the other{} did. Set EROICA_RANK and EROICA_WORLD_SIZE (or RANK and WORLD_SIZE) for "
+        "each process, not for each host, or leave them out where a launcher says them.",
+        processes, of.size() == 1 ? "" : "each of ", RanksText(of), HostsText(hosts),
+        processes == 2 ? "" : "s"));
+  }
+  return sentences;
+}
+
 CaptureGaps FindTraceGaps(const ImportReport& report, const JobCoverage& coverage) {
   CaptureGaps gaps;
   JobCoverage imported = coverage;
@@ -377,6 +410,8 @@ CaptureGaps FindLiveGaps(const JobCoverage& coverage) {
     AddUnknownNetwork(coverage, &gaps);
   }
   AddStoppedCaptures(coverage, &gaps);
+  for (std::string& sentence : ContestedSentences(coverage.contested))
+    Add(true, std::move(sentence), &gaps);
   if (coverage.ranks_with_steps == 0) {
     Add(true,
         fmt::format(

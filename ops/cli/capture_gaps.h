@@ -29,6 +29,9 @@ CaptureGaps StandstillWithoutReason();
 // without a finding that explains them. A few of them do not show whether they come again.
 void AddLongSteps(const JobCoverage& coverage, CaptureGaps* gaps);
 
+// What several processes that were one rank at once leave open, in full sentences.
+std::vector<std::string> ContestedSentences(const std::vector<ContestedRank>& ranks);
+
 // Of a live job.
 CaptureGaps FindLiveGaps(const JobCoverage& coverage);
 

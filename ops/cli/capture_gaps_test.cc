@@ -333,6 +333,29 @@ TEST(CaptureGaps, ProcessesThatAreTheSameRankAreNotAWholeJob) {
                                 HasSubstr("Set EROICA_RANK"))));
 }
 
+TEST(CaptureGaps, ProcessesOfSeveralHostsThatAreOneRankAreNotAWholeJob) {
+  JobCoverage coverage{.world_size = 4,
+                       .ranks = {0, 1, 2, 3},
+                       .ranks_with_steps = 4,
+                       .most_steps = 32,
+                       .sees_waits = true};
+  coverage.contested = {{.rank = 0, .processes = 2, .hosts = {"a", "b"}}};
+  const CaptureGaps gaps = FindLiveGaps(coverage);
+  EXPECT_TRUE(gaps.undecided);
+  EXPECT_THAT(gaps.sentences,
+              ElementsAre(AllOf(HasSubstr("2 processes say that they are rank 0 (hosts a, b)"),
+                                HasSubstr("Set EROICA_RANK"))));
+  std::vector<std::string> hosts;
+  for (const char letter : std::string("abcdefghijk")) hosts.push_back({letter});
+  coverage.contested = {{.rank = 0, .processes = 11, .hosts = hosts},
+                        {.rank = 1, .processes = 11, .hosts = hosts},
+                        {.rank = 3, .processes = 2, .hosts = {"c"}}};
+  EXPECT_THAT(FindLiveGaps(coverage).sentences,
+              ElementsAre(HasSubstr("2 processes say that they are rank 3 (host c)"),
+                          HasSubstr("11 processes say that they are each of ranks 0 and 1 (hosts "
+                                    "a, b, c, d, e, f, g, h and 3 more)")));
+}
+
 TEST(CaptureGaps, AMaskOf0IsNoJobWithoutCollectives) {
   JobCoverage coverage{.world_size = 3,
                        .ranks = {0, 1, 2},

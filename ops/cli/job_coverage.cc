@@ -222,6 +222,9 @@ class CoverageSum {
   void Add(const PatternBatch& batch) {
     coverage_.world_size = std::max(coverage_.world_size, batch.world_size);
     if (batch.silent) return;
+    if (!contests_[batch.rank.value].Accepts({batch.host, batch.pid}, batch.window.start_ns,
+                                             batch.window.end_ns))
+      return;
     coverage_.host_only = batch.host_only && (reported_.empty() || coverage_.host_only);
     reported_.insert(batch.rank.value);
     if (!batch.host.empty()) {
@@ -263,6 +266,9 @@ class CoverageSum {
     coverage.between_hosts_ns = LongestBetweenHosts();
     coverage.hosts = static_cast<uint32_t>(hosts_.size());
     coverage.stopped = stopped_.All();
+    for (const auto& [rank, contest] : contests_) {
+      if (auto contested = contest.Of(rank)) coverage.contested.push_back(*std::move(contested));
+    }
     coverage.long_steps = lengths_.Long();
     coverage.step_ns = MedianAStep(ranks_, &RankSteps::step_ns);
     coverage.wait_ns = MedianAStep(ranks_, &RankSteps::wait_ns);
@@ -293,6 +299,7 @@ class CoverageSum {
   }
 
   JobCoverage coverage_;
+  std::map<uint32_t, RankContest> contests_;
   std::map<uint32_t, RankSteps> ranks_;
   std::set<uint32_t> reported_;
   std::map<std::string, uint32_t> hosts_;

@@ -11,6 +11,7 @@
 
 #include "schemas/capture_gap.h"
 #include "stream_ops/log/log.h"
+#include "stream_ops/rank_contest.h"
 
 namespace eroica {
 
@@ -67,6 +68,8 @@ struct JobCoverage {
   bool sees_waits = false;
   LongSteps long_steps;
   std::vector<StoppedCapture> stopped;  // by capture, each once
+  // Ranks that several processes were at once, ascending: only what the first one sent is in here.
+  std::vector<ContestedRank> contested;
   double ShareOf(double ns) const { return step_ns > 0 ? ns / step_ns : 0; }
   std::vector<uint32_t> missing_ranks() const;  // ascending
 };

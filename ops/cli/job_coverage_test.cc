@@ -48,6 +48,24 @@ class JobCoverageTest : public ::testing::Test {
     Append(encoder_.Encode(batch));
   }
 
+  // A window of eight steps of a process of rank 0; its clock is ahead by so much.
+  void ReportFrom(const std::string& host, int64_t index, int64_t ahead_ms = 0) {
+    PatternBatch batch;
+    batch.job = JobId{"job"};
+    batch.host = host;
+    batch.pid = 7;
+    const int64_t start_ns = (ahead_ms + index * 8 * kStepMs) * kNsPerMs;
+    batch.window = {.kind = WindowKind::kSteps,
+                    .index = index,
+                    .start_ns = start_ns,
+                    .end_ns = start_ns + 8 * kStepMs * kNsPerMs,
+                    .first_step = index * 8,
+                    .last_step = index * 8 + 7};
+    for (int64_t step = 0; step < 8; ++step)
+      batch.steps.push_back({.id = index * 8 + step, .duration_ns = kStepMs * kNsPerMs});
+    Append(encoder_.Encode(batch));
+  }
+
   // Ranks 0 and 1 were in collectives of a communicator for so long at the same time; rank 2, which
   // is in it too, reports nothing.
   void ReportTogether(int64_t together_ms) {
@@ -195,6 +213,24 @@ TEST_F(JobCoverageTest, WhatTakesANetworkIsWhatAnotherHostSends) {
   for (const uint32_t rank : {0u, 1u, 2u, 3u}) Report(rank, {0, 0, 0, 0});
   ReportPairs(60, 200);
   EXPECT_DOUBLE_EQ(Measure().between_hosts_ns, 15.0 * kNsPerMs) << "a step";
+}
+
+TEST_F(JobCoverageTest, ARankThatTwoHostsHaveAtOnceIsContested) {
+  for (int64_t index = 0; index < 4; ++index) {
+    ReportFrom("b", index);
+    ReportFrom("a", index, 50'000);
+  }
+  const JobCoverage coverage = Measure();
+  ASSERT_EQ(coverage.contested.size(), 1u);
+  EXPECT_EQ(coverage.contested[0].rank, 0u);
+  EXPECT_EQ(coverage.contested[0].processes, 2u);
+  EXPECT_EQ(coverage.contested[0].hosts, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST_F(JobCoverageTest, ARankThatMovesToAnotherHostIsNot) {
+  for (int64_t index = 0; index < 4; ++index) ReportFrom("a", index);
+  for (int64_t index = 0; index < 4; ++index) ReportFrom("b", index, 2'000);
+  EXPECT_TRUE(Measure().contested.empty());
 }
 
 TEST_F(JobCoverageTest, WaitsAreSeenWhereAnyRankWaitedOrACollectiveWas) {

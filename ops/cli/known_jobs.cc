@@ -29,7 +29,8 @@ KnownJob ParseJob(std::string_view value) {
           .world_size = newest->world_size,
           .ranks_seen = newest->ranks_seen,
           .step_ns = newest->median_step_ns,
-          .ended = newest->last_of_job};
+          .ended = newest->last_of_job,
+          .contested = newest->contested};
 }
 
 // A row of a stage; value: nothing where it was deleted.
@@ -119,15 +120,19 @@ std::vector<std::string> LostSentences(const KnownJobs& known) {
 }
 
 bool IsUndecided(const KnownJob& job) {
-  return job.gaps ? job.gaps->undecided : job.ranks_seen < job.world_size;
+  if (job.gaps) return job.gaps->undecided;
+  return job.ranks_seen < job.world_size || !job.contested.empty();
 }
 
 // What leaves a job undecided, or more.
 std::vector<std::string> GapsOf(const KnownJob& job) {
   if (job.gaps) return job.gaps->sentences;
   if (!job.diagnosed() || !IsUndecided(job)) return {};
-  return {fmt::format("Only {} of {} ranks were seen in window {}, the newest.", job.ranks_seen,
-                      job.world_size, job.last_window)};
+  std::vector<std::string> sentences = ContestedSentences(job.contested);
+  if (job.ranks_seen < job.world_size)
+    sentences.push_back(fmt::format("Only {} of {} ranks were seen in window {}, the newest.",
+                                    job.ranks_seen, job.world_size, job.last_window));
+  return sentences;
 }
 
 NoFindings OfOneJob(const KnownJobs& known, const std::string& name, const KnownJob& job,

@@ -15,6 +15,7 @@
 #include "ops/cli/exit_code.h"
 #include "state_store/state_store.h"
 #include "stream_ops/log/log.h"
+#include "stream_ops/rank_contest.h"
 
 namespace eroica {
 
@@ -27,6 +28,7 @@ struct KnownJob {
   uint32_t ranks_seen = 0;
   double step_ns = 0;  // median over the ranks; 0: no steps
   bool ended = false;
+  std::vector<ContestedRank> contested{};
   // Of what was recorded of the job; nothing where the log is no recording, and was not read.
   std::optional<CaptureGaps> gaps{};
   bool diagnosed() const { return last_window >= 0; }

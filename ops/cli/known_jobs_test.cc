@@ -87,6 +87,18 @@ TEST(ExplainNoFindings, AJobWhoseRanksWereNotAllSeenIsNotHealthy) {
   }
 }
 
+TEST(ExplainNoFindings, AJobInWhichTwoProcessesAreOneRankIsNotHealthy) {
+  KnownJobs known = Nights();
+  known.jobs["night"].contested = {{.rank = 0, .processes = 2, .hosts = {"a", "b"}}};
+  for (const char* job : {"night", ""}) {
+    const NoFindings none = Explain(known, job);
+    EXPECT_EQ(none.exit_code(), kExitCannotTell) << job;
+    EXPECT_THAT(none.reasons,
+                ElementsAre(HasSubstr("2 processes say that they are rank 0 (hosts a, b)")))
+        << job;
+  }
+}
+
 TEST(ExplainNoFindings, WhatWasNotRecordedOfAJobMakesItUndecided) {
   KnownJobs known = Nights();
   known.jobs["night"].gaps = CaptureGaps{.sentences = {"No training step was seen."}};

@@ -189,6 +189,12 @@ absl::Status DiagnoseProcessor::Add(PatternBatch batch, const ConsumerRecord& re
   JobWindows& windows = (*job)->windows;
   const uint64_t newest_run = windows.runs().newest_run();
   const uint64_t events = batch.completeness.events;
+  if (!batch.silent && !(*job)->contests[batch.rank].Accepts(
+                           {batch.host, batch.pid}, batch.window.start_ns, batch.window.end_ns)) {
+    Count(id, record.offset, JobWindows::Added::kDuplicate);
+    context_->CountUnused(DropReason::kDuplicate, events);
+    return absl::OkStatus();
+  }
   const bool is_late = !windows.Number(batch.rank, &batch.window);
   if (absl::Status status = HearOfRuns(id, **job, newest_run); !status.ok()) return status;
   if (is_late) {
@@ -393,6 +399,7 @@ void DiagnoseProcessor::Diagnose(const JobId& id, DiagnosedJob& job, WindowId wi
     ++probe_.outputs_dropped;
   }
   WindowSummary summary = SummarizeWindow(view, suppressed, window.timestamp_ms);
+  summary.contested = ContestedRanksOf(job, view);
   summary.finding_ids = std::move(finding_ids);
   summary.early = end == WindowEnd::kMemoryFull;
   Show(id, view, std::move(summary));

@@ -221,6 +221,26 @@ TEST_F(DiagnoseProcessorTest, AJobThatIsStartedAgainUnderItsNameIsDiagnosedAtOnc
   EXPECT_EQ(context_.findings[2].last_window, 6);
 }
 
+// EROICA_RANK on every host: another process says that it is rank 1, and is slow.
+TEST_F(DiagnoseProcessorTest, OfTwoProcessesThatAreOneRankOnlyTheFirstCounts) {
+  const auto send_other = [&](int64_t index) {
+    PatternBatch other = WindowOfRun(100, index, true).batches()[1];
+    other.host = "b";
+    other.pid = 7;
+    Send(other);
+  };
+  for (const int64_t index : {0, 1, 2}) {
+    SendWindowOfRun(100, index, false);
+    send_other(index);
+  }
+  for (const int64_t index : {3, 4, 5, 6, 7}) {
+    send_other(index);
+    SendWindowOfRun(100, index, false);
+  }
+  EXPECT_THAT(context_.findings, IsEmpty());
+  EXPECT_EQ(processor_.probe().windows_diagnosed, 8u);
+}
+
 // Six slow steps of a window open nothing, six of a second one do: of the same run.
 TEST_F(DiagnoseProcessorTest, WhatIsRememberedOfARunEndsWithIt) {
   for (const int64_t second_run_s : {100, 200}) {

@@ -36,6 +36,9 @@ absl::Status DiagnoseProcessor::Add(RankStanding standing, const ConsumerRecord&
   const absl::StatusOr<DiagnosedJob*> job = FindJob(id);
   if (!job.ok()) return job.status();
   ages_.Hear(id, record.offset, true);
+  if (const auto contest = (*job)->contests.find(standing.rank);
+      contest != (*job)->contests.end() && contest->second.IsRefused({standing.host, standing.pid}))
+    return absl::OkStatus();
   const uint64_t newest_run = (*job)->windows.runs().newest_run();
   Window window{.kind = standing.window_kind,
                 .index = standing.window_index,

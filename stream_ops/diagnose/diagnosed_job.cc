@@ -91,6 +91,24 @@ absl::Status RestoreFindings(const StateStore& store, const JobId& id, Diagnosed
 
 }  // namespace
 
+std::vector<ContestedRank> ContestedRanksOf(const DiagnosedJob& job, const CrossRankView& view) {
+  std::map<uint32_t, ContestedRank> ranks;
+  for (const RankView& rank : view.ranks()) {
+    for (const SuspendedCapture& suspended : rank.batch->suspended) {
+      if (suspended.gap.capture != CaptureKind::kProcesses) continue;
+      ContestedRank& contested = ranks[rank.rank.value];
+      contested = {.rank = rank.rank.value, .processes = suspended.gap.detail + 1, .hosts = {}};
+      if (!rank.batch->host.empty()) contested.hosts = {rank.batch->host};
+    }
+  }
+  for (const auto& [rank, contest] : job.contests) {
+    if (auto contested = contest.Of(rank.value)) ranks[rank.value] = *std::move(contested);
+  }
+  std::vector<ContestedRank> all;
+  for (auto& [rank, contested] : ranks) all.push_back(std::move(contested));
+  return all;
+}
+
 void ForgetRunBefore(const JobId& id, DiagnosedJob& job, StateChanges& changes) {
   job.history.Forget(id, WindowKind::kSteps, changes);
   job.lifecycle.BeginRun();

@@ -18,6 +18,7 @@
 #include "stream_ops/diagnose/job_windows.h"
 #include "stream_ops/diagnose/payload_packer.h"
 #include "stream_ops/processor.h"
+#include "stream_ops/rank_contest.h"
 
 namespace eroica {
 
@@ -29,6 +30,7 @@ struct PackedWindow {
 
 struct DiagnosedJob {
   JobWindows windows;
+  std::map<RankId, RankContest> contests;
   std::map<WindowId, PackedWindow> packed;  // of open windows
   // The first ones that were packed: the dictionaries of all that wait packed.
   std::string first_batch;
@@ -40,6 +42,10 @@ struct DiagnosedJob {
   HangWatch hangs;
   TelemetryGaps gaps;
 };
+
+// Ranks that several processes were at once: on several hosts, or as the rank itself reports of its
+// own. view: of the newest window.
+std::vector<ContestedRank> ContestedRanksOf(const DiagnosedJob& job, const CrossRankView& view);
 
 // A run begins (run_numbering.h): its processes are not those of the run before, and code and hosts
 // may be others. It is judged by itself; open findings end as those that are seen no more.

@@ -1,6 +1,7 @@
 #include "stream_ops/diagnose/job_row.h"
 
 #include <nlohmann/json.hpp>
+#include <vector>
 
 namespace eroica {
 namespace {
@@ -14,30 +15,64 @@ void Take(const Json& json, const char* name, T* out) {
   if (field != json.end() && field->is_number()) *out = field->template get<T>();
 }
 
+constexpr size_t kMostContested = 64;  // ranks and hosts
+
+Json ContestedAsJson(const std::vector<ContestedRank>& ranks) {
+  Json rows = Json::array();
+  for (const ContestedRank& rank : ranks) {
+    if (rows.size() == kMostContested) break;
+    Json hosts = Json::array();
+    for (const std::string& host : rank.hosts) {
+      if (hosts.size() < kMostContested) hosts.push_back(host);
+    }
+    rows.push_back({{"rank", rank.rank}, {"processes", rank.processes}, {"hosts", hosts}});
+  }
+  return rows;
+}
+
+std::vector<ContestedRank> ContestedOf(const Json& json) {
+  std::vector<ContestedRank> ranks;
+  const auto rows = json.find("contested");
+  if (rows == json.end() || !rows->is_array()) return ranks;
+  for (const Json& row : *rows) {
+    if (!row.is_object() || ranks.size() == kMostContested) continue;
+    ContestedRank& rank = ranks.emplace_back();
+    Take(row, "rank", &rank.rank);
+    Take(row, "processes", &rank.processes);
+    const auto hosts = row.find("hosts");
+    if (hosts == row.end() || !hosts->is_array()) continue;
+    for (const Json& host : *hosts) {
+      if (host.is_string()) rank.hosts.push_back(host.get<std::string>());
+    }
+  }
+  return ranks;
+}
+
 }  // namespace
 
 std::string EncodeJobRow(const WindowSummary& newest) {
   const Completeness& completeness = newest.completeness;
-  const Json row{{"world_size", newest.world_size},
-                 {"ranks_seen", newest.ranks_seen},
-                 {"ranks_silent", newest.ranks_silent},
-                 {"roles", newest.roles},
-                 {"window_kind", newest.kind == WindowKind::kSteps ? "steps" : "time"},
-                 {"last_window", newest.index},
-                 {"first_step", newest.first_step},
-                 {"last_step", newest.last_step},
-                 {"start_ns", newest.start_ns},
-                 {"end_ns", newest.end_ns},
-                 {"timestamp_ms", newest.timestamp_ms},
-                 {"median_step_ns", newest.median_step_ns},
-                 {"events", completeness.events},
-                 {"late", completeness.late},
-                 {"lost", completeness.lost},
-                 {"sampled", completeness.sampled},
-                 {"outside", completeness.outside},
-                 {"suppressed_steps", newest.suppressed.all()},
-                 {"last_of_job", newest.last_of_job}};
-  return row.dump();
+  Json row{{"world_size", newest.world_size},
+           {"ranks_seen", newest.ranks_seen},
+           {"ranks_silent", newest.ranks_silent},
+           {"roles", newest.roles},
+           {"window_kind", newest.kind == WindowKind::kSteps ? "steps" : "time"},
+           {"last_window", newest.index},
+           {"first_step", newest.first_step},
+           {"last_step", newest.last_step},
+           {"start_ns", newest.start_ns},
+           {"end_ns", newest.end_ns},
+           {"timestamp_ms", newest.timestamp_ms},
+           {"median_step_ns", newest.median_step_ns},
+           {"events", completeness.events},
+           {"late", completeness.late},
+           {"lost", completeness.lost},
+           {"sampled", completeness.sampled},
+           {"outside", completeness.outside},
+           {"suppressed_steps", newest.suppressed.all()},
+           {"last_of_job", newest.last_of_job}};
+  if (!newest.contested.empty()) row["contested"] = ContestedAsJson(newest.contested);
+  return row.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::optional<WindowSummary> DecodeJobRow(std::string_view row) {
@@ -48,6 +83,7 @@ std::optional<WindowSummary> DecodeJobRow(std::string_view row) {
   if (kind != json.end() && *kind == "steps") newest.kind = WindowKind::kSteps;
   const auto last = json.find("last_of_job");
   newest.last_of_job = last != json.end() && *last == true;
+  newest.contested = ContestedOf(json);
   Take(json, "world_size", &newest.world_size);
   Take(json, "ranks_seen", &newest.ranks_seen);
   Take(json, "ranks_silent", &newest.ranks_silent);

@@ -16,6 +16,7 @@
 #include "diagnosis/measurements/cross_rank_view.h"
 #include "diagnosis/suppressed_steps.h"
 #include "schemas/window.h"
+#include "stream_ops/rank_contest.h"
 
 namespace eroica {
 
@@ -51,6 +52,7 @@ struct WindowSummary {
   uint32_t functions = 0;          // in the detail
   uint32_t functions_dropped = 0;  // that were too small for it
   std::vector<std::string> finding_ids;
+  std::vector<ContestedRank> contested;  // until this window; ascending
   bool last_of_job = false;
   bool early = false;  // not all had come, but diagnose.memory_mib was full; not kept in the store
 };

@@ -172,10 +172,12 @@ TEST(JobRowTest, IsReadAsItWasWritten) {
   WindowSummary summary = Snapshot(job).summary;
   summary.last_of_job = true;
   summary.completeness = {.events = 1, .late = 2, .lost = 3, .sampled = 4, .outside = 5};
+  summary.contested = {{.rank = 0, .processes = 2, .hosts = {"a", "b"}}, {.rank = 3}};
   const std::optional<WindowSummary> read = DecodeJobRow(EncodeJobRow(summary));
   ASSERT_TRUE(read);
   EXPECT_EQ(EncodeJobRow(*read), EncodeJobRow(summary));
   EXPECT_EQ(read->completeness, summary.completeness);
+  EXPECT_EQ(read->contested, summary.contested);
   EXPECT_EQ(read->kind, WindowKind::kSteps);
   EXPECT_TRUE(read->last_of_job);
   EXPECT_EQ(read->suppressed.all(), 3U);
@@ -190,6 +192,7 @@ TEST(JobRowTest, ReadsRowsOfOlderVersionsAndRefusesOthers) {
   EXPECT_FALSE(DecodeJobRow("[]"));
   EXPECT_FALSE(DecodeJobRow("{"));
   EXPECT_EQ(DecodeJobRow(R"({"world_size":"eight"})")->world_size, 0U);
+  EXPECT_TRUE(DecodeJobRow(R"({"contested":[1,"a"]})")->contested.empty());
 }
 
 }  // namespace

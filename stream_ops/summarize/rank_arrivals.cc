@@ -93,6 +93,10 @@ void RankWindows::Add(const EventBatch& batch, int64_t offset, const BatchNumber
     probe.events_duplicate += batch.intervals.size();
     return;
   }
+  if (IsOfAnother(batch)) {
+    probe.events_outside += batch.intervals.size();
+    return;
+  }
   Learn(batch);
   LearnCommunicators(batch, numbers, communicators);
   MapLanes(batch.lanes);
@@ -129,6 +133,33 @@ void RankWindows::Add(const EventBatch& batch, int64_t offset, const BatchNumber
   chunks_.push_back(std::move(chunk));
 }
 
+// Steps show that a process trains: one that hangs where its job has been started again elsewhere
+// makes none. What comes within the out-of-orderness bound may have been on its way.
+bool RankWindows::IsOfAnother(const EventBatch& batch) {
+  const auto process_of = [](const ProducerIdentity& identity) {
+    return RankClaimant{identity.host, identity.pid};
+  };
+  const RankClaimant process = process_of(batch.identity);
+  if (std::ranges::any_of(batch.marks, IsStepMark)) {
+    const int64_t latest_ns = LatestTime(batch);
+    const RankClaimant holder = process_of(progress_.identity);
+    contest_.Accepts(process, latest_ns - shared_->options.out_of_orderness_ns, latest_ns, &holder);
+    if (successor_ && contest_.IsRefused(process_of(successor_->identity))) DropSuccessor();
+  }
+  return contest_.IsRefused(process);
+}
+
+void RankWindows::DropSuccessor() {
+  for (EventChunk& chunk : chunks_) {
+    if (!IsOfProcess(chunk.producer, successor_->identity)) continue;
+    shared_->probe.events_outside += chunk.intervals.size() - chunk.taken;
+    for (; !chunk.drained(); ++chunk.taken) Discard(chunk.intervals[chunk.taken]);
+    chunk.samples_taken = chunk.samples.size();
+    chunk.connections_taken = chunk.connections.size();
+  }
+  successor_.reset();
+}
+
 StepTable& RankWindows::StepsOf(const EventBatch& batch) {
   const bool apart =
       successor_ && !successor_->continues && IsSameProcess(successor_->identity, batch.identity);
@@ -155,6 +186,8 @@ void RankWindows::Learn(const EventBatch& batch) {
     progress_.kind = known.window_steps > 0 ? WindowKind::kSteps : WindowKind::kTime;
   } else if (IsSameProcess(known, batch.identity)) {
     TakeIn(batch.identity, known);
+    if (successor_ && std::ranges::any_of(batch.marks, IsStepMark))
+      successor_->beside_ns = std::max(successor_->beside_ns, LatestTime(batch));
   } else if (successor_ && IsSameProcess(successor_->identity, batch.identity)) {
     TakeIn(batch.identity, successor_->identity);
     successor_->since_ns = std::min(successor_->since_ns, EarliestTime(batch));

@@ -30,9 +30,11 @@ uint64_t SaturatingMultiply(uint64_t a, uint64_t b) {
 }  // namespace
 
 RankWindows::RankWindows(RankProgress progress, Shared* shared)
-    : progress_(std::move(progress)),
-      shared_(shared),
-      replayed_until_(progress_.closed_at_offset) {}
+    : progress_(std::move(progress)), shared_(shared), replayed_until_(progress_.closed_at_offset) {
+  const ProducerIdentity& known = progress_.identity;
+  if (!known.job.value.empty())
+    contest_.Accepts({known.host, known.pid}, progress_.max_event_ns, progress_.max_event_ns);
+}
 
 bool RankWindows::TakeNext(Close close, int64_t offset, ClosedRankWindow* out) {
   out->intervals.clear();
@@ -44,7 +46,7 @@ bool RankWindows::TakeNext(Close close, int64_t offset, ClosedRankWindow* out) {
   const bool taken = IsOfTime() ? TakeTimeWindow(close, out) : TakeStepWindow(close, offset, out);
   if (!taken) return false;
   progress_.closed_at_offset = offset;
-  if (successor_ && successor_->since_ns <= out->window.start_ns) {
+  if (successor_ && !successor_->is_beside() && successor_->since_ns <= out->window.start_ns) {
     progress_.identity = std::move(successor_->identity);
     successor_.reset();
   }
@@ -170,7 +172,8 @@ bool RankWindows::TakeStepWindow(Close close, int64_t offset, ClosedRankWindow* 
 }
 
 bool RankWindows::IsBehindPredecessor(Close close) const {
-  return successor_ && (close != Close::kPassed || successor_->since_ns <= watermark_ns());
+  return successor_ && (close != Close::kPassed ||
+                        std::max(successor_->since_ns, successor_->beside_ns) <= watermark_ns());
 }
 
 // Whether the new process goes on with the steps of the one before is known when all of that one
@@ -224,11 +227,12 @@ void RankWindows::TakeIntervalsOfSteps(int64_t until_ns, int64_t index,
   SummarizeProbe& probe = shared_->probe;
   const StepWindows windows = StepWindowsOf(progress_.identity);
   for (EventChunk& chunk : chunks_) {
+    const bool apart = IsApart(chunk);
     auto step = steps.begin();
     for (; !chunk.drained() && chunk.next_start_ns() < until_ns; ++chunk.taken) {
       const Interval& interval = chunk.intervals[chunk.taken];
       while (step != steps.end() && step->end_ns <= interval.start_ns) ++step;
-      const bool inside = step != steps.end() && step->begin_ns <= interval.start_ns;
+      const bool inside = !apart && step != steps.end() && step->begin_ns <= interval.start_ns;
       const int64_t window = inside ? windows.IndexOf(step->id) : index + 1;
       if (window == index) {  // and with it all that starts until the step's end
         const auto first = chunk.intervals.begin() + static_cast<ptrdiff_t>(chunk.taken);
@@ -260,6 +264,7 @@ void RankWindows::TakeSamples(int64_t until_ns, ClosedRankWindow* out) {
     for (; chunk.samples_taken < chunk.samples.size(); ++chunk.samples_taken) {
       const ResourceSample& sample = chunk.samples[chunk.samples_taken];
       if (sample.time_ns >= until_ns) break;
+      if (IsApart(chunk)) continue;
       if (sample.time_ns >= out->window.start_ns && sample.time_ns < out->window.end_ns)
         out->samples.push_back(sample);
     }
@@ -295,6 +300,7 @@ void RankWindows::TakeConnections(int64_t until_ns, ClosedRankWindow* out) {
     for (; chunk.connections_taken < chunk.connections.size(); ++chunk.connections_taken) {
       const auto& [time_ns, sample] = chunk.connections[chunk.connections_taken];
       if (time_ns >= until_ns) break;
+      if (IsApart(chunk)) continue;
       const auto known = progress_.communicators.find(sample.communicator);
       const bool named =
           known != progress_.communicators.end() && known->second < out->window.end_ns;

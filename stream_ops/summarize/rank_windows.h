@@ -12,6 +12,8 @@
 // A rank may be started anew, on another host, in a job of another size: windows from the new
 // process's first event on are of that one. Where it counts its steps anew as well, the windows of
 // the process before close first, and the indices of windows begin again (RankProgress::runs).
+// Where that one goes on making steps beside it (rank_contest.h), what the later ones sent is left
+// out.
 // Owner: the task's thread.
 #pragma once
 
@@ -24,6 +26,7 @@
 
 #include "schemas/event_batch.h"
 #include "schemas/pattern_batch.h"
+#include "stream_ops/rank_contest.h"
 #include "stream_ops/summarize/collective_rows.h"
 #include "stream_ops/summarize/communicator_table.h"
 #include "stream_ops/summarize/event_chunk.h"
@@ -114,6 +117,12 @@ class RankWindows {
   // The process that the rank was at the moment.
   const ProducerIdentity& ProcessAt(int64_t time_ns) const;
   RankAdvance& advance() { return progress_.advance; }
+  // Processes that said that they are the rank, too, and were left out.
+  uint32_t refused_processes() const {
+    return contest_.contestants().empty()
+               ? 0
+               : static_cast<uint32_t>(contest_.contestants().size() - 1);
+  }
   const std::vector<LaneKind>& lane_kinds() const { return lane_kinds_; }
   CollectiveRows& collectives() { return collectives_; }
   // The smallest offset that must be read again to rebuild what is open.
@@ -122,6 +131,14 @@ class RankWindows {
 
  private:
   bool IsNew(const EventBatch& batch, bool replayed);
+  // Whether the batch is of a process that is not the rank.
+  bool IsOfAnother(const EventBatch& batch);
+  void DropSuccessor();
+  // Of the process that has not taken over yet, and whose steps are not those of the one before.
+  bool IsApart(const EventChunk& chunk) const {
+    return successor_ && !successor_->continues &&
+           IsOfProcess(chunk.producer, successor_->identity);
+  }
   void Learn(const EventBatch& batch);
   void LearnCommunicators(const EventBatch& batch, const BatchNumbers& numbers,
                           const CommunicatorTable& communicators);
@@ -174,10 +191,14 @@ class RankWindows {
     int64_t since_ns = 0;
     bool continues = false;  // the steps of the one before; they are in its table
     StepTable steps;         // until that is known, or else until it takes over
+    int64_t beside_ns = 0;   // until when the one before has made steps since this one is known
+    // The one before had not ended when this one began: it is waited for as long as it makes steps.
+    bool is_beside() const { return beside_ns > since_ns; }
   };
 
   RankProgress progress_;
   std::optional<Successor> successor_;
+  RankContest contest_;
   Shared* shared_;
   int64_t replayed_until_;  // records up to here were processed before a restart
   std::map<ProducerKey, SequenceRanges> seen_;  // since the start of this process

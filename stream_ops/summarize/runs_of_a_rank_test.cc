@@ -98,6 +98,39 @@ TEST(RunsOfARank, TheLastBatchOfTheProcessBeforeMayComeAfterTheFirstOfTheNext) {
   harness.ExpectBooksClosed();
 }
 
+// EROICA_RANK on every host: nothing that the second one sent is taken for the first one's.
+TEST(RunsOfARank, TwoProcessesSideBySideAreNotMixed) {
+  for (const int64_t ahead_s : {0, 1, 100}) {  // of the other one's clock
+    SummarizeHarness harness;
+    constexpr int kBatches = 12;
+    for (int i = 0; i < kBatches; ++i) {
+      const int64_t begin_ns = i * 4 * kSecond;
+      const bool last = i + 1 == kBatches;
+      const auto number = static_cast<uint64_t>(i);
+      harness.Process(Steps({100}, number, 2 * i, 2 * i + 1, begin_ns, last));
+      EventBatch other =
+          Steps({101}, number, 2 * i, 2 * i + 1, begin_ns + ahead_s * kSecond + kSecond / 2, last);
+      other.identity.host = "other";
+      harness.Process(other);
+    }
+    harness.Punctuate(PunctuationType::kIdle);
+    harness.ExpectBooksClosed();
+    const std::vector<PatternBatch> patterns = NotEmpty(harness.patterns());
+    for (const PatternBatch& batch : patterns) {
+      const FunctionPattern* a = FindPattern(batch, "a");
+      ASSERT_NE(a, nullptr);
+      EXPECT_EQ(a->count, batch.steps.size()) << ahead_s << ": " << batch.window.index;
+    }
+    // By a clock that is far ahead it has taken over before the first one was heard again.
+    EXPECT_EQ(patterns.back().pid, ahead_s < 100 ? 100u : 101u) << ahead_s;
+    EXPECT_EQ(patterns.back().suspended,
+              (std::vector<SuspendedCapture>{{.gap = {CaptureKind::kProcesses, 1},
+                                              .suspended_ns = patterns.back().window.end_ns -
+                                                              patterns.back().window.start_ns}}))
+        << ahead_s;
+  }
+}
+
 // EROICA_FIRST_STEP: the standby of rank 0 goes on in the middle of a window.
 TEST(RunsOfARank, AProcessThatGoesOnSharesTheWindow) {
   SummarizeHarness harness;

@@ -22,6 +22,21 @@ void MakeRoomFor(uint32_t rank, uint32_t& world_size) {
   world_size = std::max(world_size, rank + 1);
 }
 
+// Beside those that the rank's own host has refused.
+void AddRefused(uint32_t processes, const Window& window, std::vector<SuspendedCapture>* rows) {
+  if (processes == 0 || window.end_ns <= window.start_ns) return;
+  const auto known = std::ranges::find_if(*rows, [](const SuspendedCapture& row) {
+    return row.gap.capture == CaptureKind::kProcesses;
+  });
+  if (known != rows->end()) {
+    known->gap.detail += processes;
+    return;
+  }
+  static_assert(static_cast<int>(CaptureKind::kProcesses) == kCaptureKindCount - 1);
+  rows->push_back({.gap = {CaptureKind::kProcesses, processes},
+                   .suspended_ns = window.end_ns - window.start_ns});
+}
+
 // The step in which the moment lies, -1 where there is none.
 int64_t StepAt(const std::vector<StepSpan>& steps, int64_t time_ns) {
   const auto step = std::upper_bound(steps.begin(), steps.end(), time_ns,
@@ -55,6 +70,7 @@ void WindowEmitter::Emit(const FunctionTable& functions, const CommunicatorTable
   patterns_.connections = closed.connections;
   patterns_.levels = LevelsOf(closed.samples);
   patterns_.suspended = SuspendedCapturesOf(closed.marks, closed.window);
+  AddRefused(rank.refused_processes(), closed.window, &patterns_.suspended);
   for (const ConnectionPattern& connection : patterns_.connections)
     MakeRoomFor(connection.peer, patterns_.world_size);
   for (const auto& [communicator, since_ns] : rank.progress().communicators) {
