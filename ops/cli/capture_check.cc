@@ -122,8 +122,16 @@ SourceCheck CheckPytorch(const MachineFacts& facts, const SourceCheck& python) {
       ""};
 }
 
-SourceCheck CheckStacks(const SourceCheck& python) {
+SourceCheck CheckStacks(const MachineFacts& facts, const SourceCheck& python) {
   if (python.capture == kNo) return {"stacks", kNo, "needs Python", ""};
+  if (!facts.context_switches) {
+    return {
+        "stacks", kPartly,
+        "the training thread is sampled from inside the process; the kernel does not show when it "
+        "blocks, so that how long functions wait is estimated from samples",
+        "kernel.perf_event_paranoid of 2 or less, and perf_event_open in the container's seccomp "
+        "profile"};
+  }
   return {"stacks", kYes,
           "the training thread is sampled from inside the process, without ptrace or root", ""};
 }
@@ -274,7 +282,7 @@ std::vector<SourceCheck> CheckSources(const MachineFacts& facts) {
   const SourceCheck python = CheckPython(facts);
   checks.push_back(python);
   checks.push_back(CheckPytorch(facts, python));
-  checks.push_back(CheckStacks(python));
+  checks.push_back(CheckStacks(facts, python));
   checks.push_back(CheckCupti(facts));
   checks.push_back(CheckNccl(facts));
   checks.push_back(CheckHost(facts));

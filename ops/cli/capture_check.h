@@ -36,6 +36,7 @@ struct MachineFacts {
   std::string libcupti;      // that would be found; empty: none
   std::string libnccl;
   bool schedstat = false;
+  bool context_switches = false;  // of its own threads
   bool proc_stat = false;
   bool pressure = false;
   std::vector<std::string> network_ports;  // with counters, of Ethernet and InfiniBand

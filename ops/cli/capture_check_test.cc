@@ -32,7 +32,7 @@ class CaptureCheckTest : public ::testing::Test {
     facts_.has_sampler = true;
     facts_.libcupti = "/cuda/libcupti.so.12";
     facts_.libnccl = "/lib/libnccl.so.2";
-    facts_.schedstat = facts_.proc_stat = facts_.pressure = true;
+    facts_.schedstat = facts_.proc_stat = facts_.pressure = facts_.context_switches = true;
     facts_.network_ports = {"eth0", "mlx5_0"};
     facts_.gpus = 8;
     facts_.variable = [this](const std::string& name) -> std::optional<std::string> {
@@ -112,6 +112,13 @@ TEST_F(CaptureCheckTest, PythonFrom39To315) {
   facts_.python.minor = 12;
   facts_.python.major = 2;
   ExpectMissing("python", "2.12");
+}
+
+TEST_F(CaptureCheckTest, WithoutContextSwitchesTimesOfWaitsAreEstimated) {
+  facts_.context_switches = false;
+  EXPECT_EQ(Of("stacks").capture, Capture::kPartly);
+  EXPECT_THAT(Of("stacks").to_do, HasSubstr("perf_event_paranoid"));
+  EXPECT_TRUE(Can());
 }
 
 TEST_F(CaptureCheckTest, ReasonsOfPython) {

@@ -22,6 +22,7 @@
 #include "ops/cli/open_log.h"
 #include "ops/cli/program_output.h"
 #include "ops/cli/topic_plan.h"
+#include "producers/python/switch_event.h"
 
 namespace eroica {
 namespace {
@@ -257,6 +258,10 @@ MachineFacts AskMachine(const MachineQuestions& questions) {
   facts.driver_error = Load("libcuda.so.1").error;
   facts.libcupti = FindLibcupti();
   facts.libnccl = Load("libnccl.so.2").path;
+  if (const int event = OpenSwitchEvent(::gettid()); event >= 0) {
+    facts.context_switches = true;
+    ::close(event);
+  }
   facts.schedstat = IsReadable(fmt::format("/proc/self/task/{}/schedstat", ::getpid()));
   facts.proc_stat = IsReadable("/proc/stat");
   facts.pressure = IsReadable("/proc/pressure/memory");

@@ -2,17 +2,14 @@
 
 #include <linux/perf_event.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <cstring>
-#include <ctime>
 
 #include "producers/core/producer_core.h"
+#include "producers/python/switch_event.h"
 #include "schemas/time_unit.h"
 
 namespace eroica {
@@ -25,41 +22,16 @@ constexpr size_t kMostRead = 4'096;
 constexpr double kCostNs = 1'000;  // of a switch, to the thread
 constexpr double kMostOfItsTime = 0.0025;
 
-bool SaysWhetherItBlocked() {
-  utsname kernel{};
-  int major = 0, minor = 0;
-  if (uname(&kernel) != 0 || std::sscanf(kernel.release, "%d.%d", &major, &minor) != 2)
-    return false;
-  return major > 4 || (major == 4 && minor >= 17);
-}
-
-int OpenEvent(int thread) {
-  perf_event_attr attributes;
-  std::memset(&attributes, 0, sizeof attributes);
-  attributes.size = sizeof attributes;
-  attributes.type = PERF_TYPE_SOFTWARE;
-  attributes.config = PERF_COUNT_SW_DUMMY;
-  attributes.sample_type = PERF_SAMPLE_TIME;
-  attributes.sample_id_all = 1;
-  attributes.context_switch = 1;
-  attributes.exclude_kernel = 1;  // what an unprivileged process may ask for
-  attributes.exclude_hv = 1;
-  attributes.use_clockid = 1;
-  attributes.clockid = CLOCK_MONOTONIC;
-  return static_cast<int>(
-      syscall(SYS_perf_event_open, &attributes, thread, -1, -1, PERF_FLAG_FD_CLOEXEC));
-}
-
 }  // namespace
 
 ThreadSwitches::ThreadSwitches(int thread, int64_t now_ns) : thread_(thread), second_ns_(now_ns) {
-  if (SaysWhetherItBlocked()) Open();
+  Open();
 }
 
 ThreadSwitches::~ThreadSwitches() { Close(); }
 
 void ThreadSwitches::Open() {
-  file_ = OpenEvent(thread_);
+  file_ = OpenSwitchEvent(thread_);
   if (file_ < 0) return;
   Map();
   if (is_open()) Add(eroica_now_ns(), ThreadSwitch::Kind::kLost);
