@@ -64,7 +64,7 @@ struct ClaimMemoryOptions {
   double min_share_without_function = 0.05;
   // Accidents come so often a minute, however short the steps are, and are a large part of a window
   // of fractions of a second: what comes now and then must cost its share of so much time, too.
-  int64_t least_occasional_ns = 10'000'000'000;
+  int64_t least_occasional_ns = 3'000'000'000;
 };
 
 // Of one job. One thread; knows no clock. Held back are claims that a rank is slow or disturbed,
