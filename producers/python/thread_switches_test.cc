@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <future>
+#include <iterator>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -65,7 +66,7 @@ TEST(ThreadSwitches, SayForHowLongAThreadBlocked) {
     longest_ns = std::max(longest_ns, block.length_ns());
     EXPECT_LE(block.end_ns, end_ns);
   }
-  EXPECT_GE(longest_ns, 20 * kNsPerMs);
+  EXPECT_GE(longest_ns, 10 * kNsPerMs) << "of 20, less what it lost before it blocked";
   EXPECT_LE(longest_ns, end_ns - begin_ns);
 }
 
@@ -82,9 +83,9 @@ TEST(ThreadSwitches, MoreThanTheRingHoldsAreLostAndSaidSo) {
   if (!switches.is_open()) GTEST_SKIP() << "this kernel or container shows no context switches";
   TakeAll(switches);
   for (int i = 0; i < 2'000; ++i) Block(std::chrono::microseconds(1));
-  TakeAll(switches);
+  std::vector<ThreadSwitch> after = TakeAll(switches);
   Block(std::chrono::microseconds(1));  // the kernel says it with the next one
-  const std::vector<ThreadSwitch> after = TakeAll(switches);
+  std::ranges::copy(TakeAll(switches), std::back_inserter(after));
   EXPECT_EQ(std::ranges::count(after, Kind::kLost, &ThreadSwitch::kind), 1);
   EXPECT_EQ(after.back().kind, Kind::kRuns);
 }
