@@ -55,6 +55,8 @@ TEST(ThreadAccount, SaysThatItsThreadHasEnded) {
   const ThreadAccount account(started.get_future().get());
   end.set_value();
   thread.join();
+  // Who joins is woken a moment before the kernel has taken the thread away.
+  while (account.State() == ThreadState::kRunning) std::this_thread::yield();
   EXPECT_EQ(account.State(), ThreadState::kEnded);
   EXPECT_EQ(account.CpuNs(), 0);
   EXPECT_EQ(account.ActiveNs(), std::nullopt);
