@@ -62,8 +62,10 @@ struct ClaimMemoryOptions {
   // heavy tails (spike/turns.h).
   size_t fewest_roaming = 3;
   double min_share_without_function = 0.05;
-  // Accidents come so often a minute, however short the steps are, and are a large part of a window
-  // of fractions of a second: what comes now and then must cost its share of so much time, too.
+  // A host's accidents do not become rarer where steps are shorter, and one of them is a large part
+  // of a window of fractions of a second. Single slow steps must cost their share of so much time,
+  // too. No model gives this number: 10 s lost a finding of tests/scenarios/evaluation, 3 s keeps
+  // it, and the accidents of two healthy live jobs stay below both.
   int64_t least_occasional_ns = 3'000'000'000;
 };
 

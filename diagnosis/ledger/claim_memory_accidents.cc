@@ -1,4 +1,5 @@
-// What comes now and then: to one rank more often than accidents would, or by turns to many.
+// Claims of single slow steps: whether one rank has more of them than chance gives it, or many
+// ranks share them out.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -17,8 +17,8 @@ inline bool RunsOnThread(FunctionClass function_class) {
 // who had it instead.
 inline constexpr std::string_view kWaitForProcessor = "(runnable, waiting for a processor";
 inline constexpr std::string_view kWaitForGil = "(waiting for the GIL";
-// Ranks that share too few processors get them by turns. That one of them has less than its share,
-// or that they hold each other up so, so many of the newest windows must show.
+// Ranks that share too few processors wait for them at different times. A claim about such waits
+// needs this many of the newest windows.
 inline constexpr int64_t kWindowsOfSharedWaits = 4;
 inline bool IsStarvation(std::string_view function) {
   return function.starts_with(kWaitForProcessor) || function.starts_with(kWaitForGil);
