@@ -107,7 +107,7 @@ bool ClaimMemory::MayLast(const Record& record) {
 
 bool ClaimMemory::HoldsBack(const Finding& claim) const {
   return IsHeldBack(claim) ||
-         (claim.subkind == kRoaming && IsOfShortWindow(claim, options_.least_occasional_ns));
+         (claim.subkind == kRoaming && IsOfShortWindow(claim, TimeOfAccidentsNs()));
 }
 
 ClaimRecord ClaimMemory::RecordOf(int64_t index, const Finding& claim) {
@@ -156,17 +156,22 @@ bool ClaimMemory::ShowsAsWell(const Record& other, const Record& record) {
          (MayLast(record) && other.far_off && record.far_off && other.function == record.function);
 }
 
+// Uneven steps alone make no rank of the job stand out by so much, in its windows so far.
+bool ClaimMemory::IsUnlikelyUnevenness(const Record& record, const Finding& claim) const {
+  const Measure* p_value = FindMeasure(claim, kPValueOfExcess);
+  if (p_value == nullptr) return true;
+  const double allowed =
+      std::max(options_.least_single_window_p_value,
+               options_.single_window_p_value * SpentOnQuestion(WindowsUntil(record)));
+  return claim.ranks_seen * p_value->culprit <= allowed;
+}
+
 // One window is enough where the rank is far off, and most steps show it: what comes now and then
 // may come to this rank in four of eight steps, and to another one in the next window. Where a rank
 // has one peer, few steps say little of how much they vary: the p-value of the excess must be small
 // as well.
 bool ClaimMemory::StandsOutAlone(const Record& record, const Finding& claim) const {
-  if (const Measure* p_value = FindMeasure(claim, kPValueOfExcess)) {
-    const double allowed =
-        std::max(options_.least_single_window_p_value,
-                 options_.single_window_p_value * SpentOnQuestion(WindowsUntil(record)));
-    if (claim.ranks_seen * p_value->culprit > allowed) return false;
-  }
+  if (!IsUnlikelyUnevenness(record, claim)) return false;
   if (FindMeasure(claim, kExcessOverNoise) == nullptr) return true;
   const Measure* slow = SlowSteps(claim);
   return IsFarOff(claim) &&
@@ -303,6 +308,7 @@ bool ClaimMemory::Flaps(const Record& record, const Finding& claim) const {
 
 bool ClaimMemory::IsRipe(const Record& record, const Finding& claim) {
   if (record.least_windows > 0) return WindowsOf(record) >= record.least_windows;
+  if (MayBeABriefNeighbor(record)) return false;
   if (record.steps == 0 || IsADetour(claim) || AreFewStepsEnough(record, claim))
     return true;  // of no steps nothing says how often
   if (!IsOccasional(record)) {
@@ -383,11 +389,16 @@ std::vector<Finding> ClaimMemory::Ripen(int64_t index, std::vector<Finding> clai
     Finding& claim = claims[i];
     const bool worth_telling = ShareOf(claim) >= options_.min_share && IsLateForReason(claim);
     if (claim.subkind == kRoaming && !is_open[i] && !worth_telling) continue;
-    if (!HoldsBack(claim) || is_open[i] || only_window) {
+    if (!HoldsBack(claim) || is_open[i]) {
       ripe.push_back(std::move(claim));
       continue;
     }
     const Record& record = records_[record_of[i]];
+    if (only_window) {
+      if (!MayBeOneAccident(record) && IsUnlikelyUnevenness(record, claim))
+        ripe.push_back(std::move(claim));
+      continue;
+    }
     if (const size_t ranks = RanksThatRoam(record)) {
       auto& [count, parts] = roaming[record.function];
       count = ranks;

@@ -62,11 +62,12 @@ struct ClaimMemoryOptions {
   // heavy tails (spike/turns.h).
   size_t fewest_roaming = 3;
   double min_share_without_function = 0.05;
-  // A host's accidents do not become rarer where steps are shorter, and one of them is a large part
-  // of a window of fractions of a second. Single slow steps must cost their share of so much time,
-  // too. No model gives this number: 10 s lost a finding of tests/scenarios/evaluation, 3 s keeps
-  // it, and the accidents of two healthy live jobs stay below both.
-  int64_t least_occasional_ns = 3'000'000'000;
+  // What a host takes from a thread at once: where others want its processor, too, the Linux
+  // scheduler gives each of them one turn in so long a period (kernel/sched/fair.c: 6 ms times
+  // 1 + log2 of the processors, for which it takes no more than eight; from 6.6 on its turns are
+  // shorter). Where steps are shorter, it takes as much. Single slow steps are counted over so much
+  // time that one period is less than min_share of it.
+  int64_t scheduling_period_ns = 24'000'000;
 };
 
 // Of one job. One thread; knows no clock. Held back are claims that a rank is slow or disturbed,
@@ -98,6 +99,7 @@ class ClaimMemory {
 
   bool HoldsBack(const Finding& claim) const;
   static Record RecordOf(int64_t index, const Finding& claim);
+  static bool IsWaitForProcessor(const Record& record);
   static bool IsOccasional(const Record& record);
   static bool MayLast(const Record& record);
   static bool MayRoam(const Record& record);
@@ -110,6 +112,7 @@ class ClaimMemory {
   bool WasClaimed(const Record& record, int64_t kept) const;
   bool Lasts(const Record& record, const Finding& claim, int64_t kept) const;
   bool Flaps(const Record& record, const Finding& claim) const;
+  bool IsUnlikelyUnevenness(const Record& record, const Finding& claim) const;
   bool StandsOutAlone(const Record& record, const Finding& claim) const;
   bool AreFewStepsEnough(const Record& record, const Finding& claim) const;
   double WindowsUntil(const Record& record) const;
@@ -121,7 +124,10 @@ class ClaimMemory {
   double PValueOfAccidents(const Record& record, double places) const;
   double SpendFalseAlarms();
   size_t RanksThatRoam(const Record& record) const;
+  int64_t TimeOfAccidentsNs() const;
   int64_t WindowsOfAccidents(const Record& record) const;
+  bool MayBeABriefNeighbor(const Record& record) const;
+  bool MayBeOneAccident(const Record& record) const;
   bool CostsItsShare(const Record& record, double min_share) const;
   bool IsDue(const Record& record, const Finding& claim);
   void TellPast(const Record& record, Finding* claim) const;

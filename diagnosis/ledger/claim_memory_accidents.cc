@@ -11,6 +11,10 @@
 
 namespace eroica {
 
+bool ClaimMemory::IsWaitForProcessor(const Record& record) {
+  return record.function.starts_with(kWaitForProcessor);
+}
+
 bool ClaimMemory::IsOccasional(const Record& record) {
   return 2 * record.slow_steps < record.steps;
 }
@@ -55,14 +59,17 @@ bool ClaimMemory::ComesBack(const Record& record, const Finding& claim) {
   double share = 0;
   int64_t first = record.window;
   for (const Record& other : records_) {
+    // A program that ran beside the rank is no more than one accident of what the rank runs itself.
+    const bool visit = IsWaitForProcessor(other) && !IsWaitForProcessor(record);
     // Steps that are slow in a row may be one accident, unless no more than that is claimed now.
-    const bool one_accident = !IsOccasional(other) &&
-                              (in_most || record.window - other.window >= options_.lasting_windows);
+    const bool one_accident =
+        !IsOccasional(other) &&
+        (in_most || visit || record.window - other.window >= options_.lasting_windows);
     const int64_t times = one_accident ? 1 : other.slow_steps;
     all += times;
     if (!SameFault(record, other)) continue;
     own += times;
-    share += other.share;
+    share += visit ? 0 : other.share;
     first = std::min(first, other.window);
   }
   const double mean_share =
@@ -99,8 +106,7 @@ size_t ClaimMemory::RanksThatRoam(const Record& record) const {
   }
   const double windows =
       std::min(WindowsUntil(record), static_cast<double>(options_.lasting_windows));
-  if (record.function.starts_with(kWaitForProcessor) && WindowsOf(record) < kWindowsOfSharedWaits)
-    return 0;
+  if (IsWaitForProcessor(record) && WindowsOf(record) < kWindowsOfSharedWaits) return 0;
   if (!CostsItsShare(record, options_.min_share)) return 0;
   if (record.function.empty() && share < options_.min_share_without_function * windows) return 0;
   const bool shared = std::all_of(turns.begin(), turns.end(),
@@ -108,11 +114,32 @@ size_t ClaimMemory::RanksThatRoam(const Record& record) const {
   return shared && turns.size() >= options_.fewest_roaming ? turns.size() : 0;
 }
 
+// In which the longest accident is less than min_share.
+int64_t ClaimMemory::TimeOfAccidentsNs() const {
+  return static_cast<int64_t>(static_cast<double>(options_.scheduling_period_ns) /
+                              options_.min_share);
+}
+
 // So many windows like the record's own are the time over which accidents are counted.
 int64_t ClaimMemory::WindowsOfAccidents(const Record& record) const {
   if (record.duration_ns <= 0) return 1;
-  return std::clamp<int64_t>((options_.least_occasional_ns - 1) / record.duration_ns + 1, 1,
+  return std::clamp<int64_t>((TimeOfAccidentsNs() - 1) / record.duration_ns + 1, 1,
                              options_.occasional_windows);
+}
+
+// Somebody else's program is an accident as long as it runs: it must take the processor for more
+// than the time over which accidents are counted.
+bool ClaimMemory::MayBeABriefNeighbor(const Record& record) const {
+  return IsWaitForProcessor(record) &&
+         WindowsOf(record) < std::min(options_.lasting_windows, WindowsOfAccidents(record));
+}
+
+// A single window shows no more than the scheduler may take at once.
+bool ClaimMemory::MayBeOneAccident(const Record& record) const {
+  if (MayBeABriefNeighbor(record)) return true;
+  return IsOccasional(record) && record.duration_ns > 0 &&
+         record.share * static_cast<double>(record.duration_ns) <
+             static_cast<double>(options_.scheduling_period_ns);
 }
 
 // Over that time; the ranks may change.

@@ -9,6 +9,7 @@
 #include "diagnosis/ledger/claim_memory.h"
 #include "diagnosis/ledger/claim_memory_test_claims.h"
 #include "diagnosis/measurements/thread_function.h"
+#include "diagnosis/report/finding_measures.h"
 #include "diagnosis/report/subkinds.h"
 #include "schemas/time_unit.h"
 
@@ -69,6 +70,64 @@ TEST(ClaimMemoryShortWindows, ARotationMustCostItsShareOfSecondsToo) {
   };
   EXPECT_EQ(OpensIn(12 * kNsPerSecond, rotation), 1);
   EXPECT_EQ(OpensIn(250 * kNsPerMs, rotation), 4) << "a hundredth of twelve windows";
+}
+
+// A job of a single window is judged by what there is, unless the scheduler may take as much.
+TEST(ClaimMemoryShortWindows, ASlowStepOfAShortJobMustCostMoreThanOneWaitForAProcessor) {
+  const auto told = [](int64_t duration_ns, double slow_steps, FunctionClass function_class) {
+    ClaimMemory memory;
+    const Finding claim = Claim(0, 2, slow_steps, "train.py(9): read", function_class);
+    return Ripen(memory, 0, {Lasting(claim, duration_ns)}, /*job_ends=*/true).size();
+  };
+  for (const FunctionClass one : {FunctionClass::kPython, FunctionClass::kGpuCompute}) {
+    EXPECT_EQ(told(130 * kNsPerMs, 1, one), 0) << "a tenth of it: 13 ms";
+    EXPECT_EQ(told(250 * kNsPerMs, 1, one), 1) << "25 ms";
+    EXPECT_EQ(told(130 * kNsPerMs, 4, one), 1) << "every step shows it";
+  }
+}
+
+// Nor by less than its steps differ: one sample among twenty steps of two milliseconds.
+TEST(ClaimMemoryShortWindows, AShortJobMustBeUnlikelyToBeUneven) {
+  const auto told = [](double p_value) {
+    ClaimMemory memory;
+    Finding claim = Claim(0, 2, 4);
+    claim.evidence.push_back(
+        {.name = std::string(kPValueOfExcess), .culprit = p_value, .samples = 4});
+    return Ripen(memory, 0, {Lasting(claim, 40 * kNsPerMs)}, /*job_ends=*/true).size();
+  };
+  EXPECT_EQ(told(0.036), 0);
+  EXPECT_EQ(told(1e-3), 0) << "of 16 ranks, some show it in every sixtieth job";
+  EXPECT_EQ(told(1e-5), 1);
+}
+
+// At its start a job shares processors with what starts beside it; that says nothing of one slow
+// step a second later.
+TEST(ClaimMemoryShortWindows, ANeighborsVisitIsNoPastOfWhatTheRankRuns) {
+  for (const bool visited : {false, true}) {
+    ClaimMemory memory;
+    const std::string before = visited ? std::string(kWaitForProcessor) + ")" : "train.py(9): read";
+    Ripen(memory, 1, {Claim(1, 0, 3, before, FunctionClass::kPython)});
+    Ripen(memory, 2, {});
+    const Finding step = Claim(3, 0, 1, "train.py(9): read", FunctionClass::kPython);
+    EXPECT_EQ(Ripen(memory, 3, {step}).size(), visited ? 0 : 1);
+  }
+}
+
+// Another program takes the processor of one rank for most of a window.
+TEST(ClaimMemoryShortWindows, ANeighborMustStayForSeconds) {
+  const auto wait = [](int64_t window) {
+    Finding claim =
+        Claim(window, 5, 4, std::string(kWaitForProcessor) + ")", FunctionClass::kPython);
+    claim.evidence[0].samples = 4;
+    return claim;
+  };
+  EXPECT_EQ(OpensIn(600 * kNsPerMs, wait), 4);
+  EXPECT_EQ(OpensIn(8 * kNsPerSecond, wait), 2);
+  for (const int64_t duration_ns : {600 * kNsPerMs, 8 * kNsPerSecond}) {
+    ClaimMemory memory;
+    EXPECT_EQ(Ripen(memory, 0, {Lasting(wait(0), duration_ns)}, /*job_ends=*/true).size(),
+              duration_ns > kNsPerSecond ? 1 : 0);
+  }
 }
 
 TEST(ClaimMemoryShortWindows, TurnsOnSharedProcessorsNeedFourWindows) {
