@@ -239,8 +239,8 @@ bool SlowHostOperator::IsSlow(const CrossRankView& view, const HostRanks& host,
       devices.slowest_ns < options_.min_growth * host.step_ns)
     return false;
   const auto ranks = static_cast<double>(host.ranks.size());
-  // Without the clock slow devices look like longer inputs, which the optimizer tells apart, and
-  // like a stage whose kernels differ, which peers on other hosts do.
+  // Where the capture has no clock rates, slow devices look like longer inputs unless the optimizer
+  // is slower, too, and like a stage with other kernels unless a peer is on another host.
   if (!devices.has_clock && (!devices.by_bound.parameters(0) || HasStagesOfItsOwn(view, host)))
     return false;
   const DeviceCauses causes = CausesOf(view, host, devices);

@@ -6,6 +6,7 @@ methods are looked at; they hold the same communicator, compare equal to it and 
 Requests likewise (mpi_requests.py). Not seen: what other libraries call in C.
 """
 
+import functools
 import sys
 
 from eroica import life, mpi_calls, mpi_requests, patches
@@ -89,7 +90,7 @@ def _watched_kind(module, requests):
     for rows, watched in (
         (_BLOCKING, _blocking),
         (_ISSUING, _issuing),
-        (_PERSISTENT, _persistent),
+        (_PERSISTENT, functools.partial(_issuing, starts=False)),
     ):
         for name, row in rows.items():
             if hasattr(original, name):
@@ -129,23 +130,13 @@ def _blocking(module, original, row, _):
     return watch(original, begins, lambda wait, _, error: wait.end(error))
 
 
-def _issuing(module, original, row, requests):
-    def begins(args, kwargs):
-        return mpi_calls.plan_of(module, row, args, kwargs)
-
-    def made(plan, request):
-        return mpi_requests.follow(requests, request, plan, starts=True)
-
-    return watch(original, begins, made=made)
-
-
-def _persistent(module, original, row, requests):
-    """The request is started again and again, each time a new operation."""
+def _issuing(module, original, row, requests, starts=True):
+    """Without starts the request is persistent: each time it is started it is a new operation."""
 
     def begins(args, kwargs):
         return mpi_calls.plan_of(module, row, args, kwargs)
 
     def made(plan, request):
-        return mpi_requests.follow(requests, request, plan, starts=False)
+        return mpi_requests.follow(requests, request, plan, starts=starts)
 
     return watch(original, begins, made=made)
