@@ -8,11 +8,15 @@
 namespace eroica {
 namespace {
 
-// Nothing but marks or samples has a time, too; an empty batch has none.
+// A batch may hold nothing but one kind of event; one that holds none (losses alone, the last one)
+// is as old as its clocks.
 int64_t FirstTimeNs(const EventBatch& batch) {
   if (!batch.intervals.start_ns.empty()) return batch.intervals.start_ns.front();
   if (!batch.marks.empty()) return batch.marks.front().time_ns;
-  return batch.samples.empty() ? 0 : batch.samples.front().time_ns;
+  if (!batch.samples.empty()) return batch.samples.front().time_ns;
+  if (!batch.progress.empty()) return batch.progress.front().time_ns;
+  if (!batch.connections.empty()) return batch.connections.front().time_ns;
+  return batch.clock.realtime_ns;
 }
 
 }  // namespace

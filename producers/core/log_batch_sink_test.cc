@@ -86,6 +86,27 @@ TEST(LogBatchSink, RecordsCarryKeyHeadersTimeAndTheBatch) {
   EXPECT_EQ(sink.bytes(), record.value.size());
 }
 
+// A log keeps a record by its timestamp: one of 1970 would be the first to go.
+TEST(LogBatchSink, ABatchWithoutIntervalsHasItsTimeToo) {
+  BoundedProducer producer(10);
+  LogBatchSink sink(&producer, {});
+  EventBatch batch = Batch(0);
+  batch.intervals = {};
+  batch.collectives.clear();
+  batch.marks.clear();
+  batch.samples.clear();
+  batch.clock.realtime_ns = 9'000'000'000;
+  ASSERT_TRUE(sink.Write(batch).ok());
+  batch.connections = {{.time_ns = 7'000'000'000}};
+  ASSERT_TRUE(sink.Write(batch).ok());
+  batch.progress = {{.time_ns = 8'000'000'000}};
+  ASSERT_TRUE(sink.Write(batch).ok());
+  ASSERT_THAT(producer.records, SizeIs(3));
+  EXPECT_EQ(producer.records[0].timestamp_ms, 9'000);
+  EXPECT_EQ(producer.records[1].timestamp_ms, 7'000);
+  EXPECT_EQ(producer.records[2].timestamp_ms, 8'000);
+}
+
 TEST(LogBatchSink, TimeOfTheImportInsteadOfTheEvent) {
   BoundedProducer producer(10);
   LogBatchSink sink(&producer, {.topic_prefix = "eroica", .replay_id = "", .timestamp_ms = 77});
