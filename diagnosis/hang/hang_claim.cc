@@ -187,10 +187,31 @@ std::vector<bool> FindHeldUp(const WaitGraph& graph) {
   return held_up;
 }
 
-size_t WaitingIn(const WaitGraph& graph, const HangClaim& claim) {
+// The ranks that wait for the culprits, at once or through others.
+size_t RanksHeldUp(const WaitGraph& graph, const HangClaim& claim) {
+  std::vector<bool> reached(graph.rank_count(), false), entered(graph.operations().size(), false);
+  std::vector<uint32_t> queue = claim.operations;
+  const auto enter = [&](uint32_t operation) {
+    if (!entered[operation]) queue.push_back(operation);
+  };
   size_t ranks = 0;
-  for (const uint32_t operation : claim.operations)
-    ranks += graph.operations()[operation].waiting.size();
+  for (size_t next = 0; next < queue.size(); ++next) {
+    const uint32_t number = queue[next];
+    if (entered[number]) continue;
+    entered[number] = true;
+    for (const WaitGraph::HeldOperation& held : graph.held()) {
+      if (held.by == number) enter(held.operation);
+    }
+    for (const RankId rank : graph.operations()[number].waiting) {
+      if (reached[rank.value]) continue;
+      reached[rank.value] = true;
+      ++ranks;
+      for (uint32_t i = 0; i < graph.operations().size(); ++i) {
+        const std::vector<AbsentRank>& absent = graph.operations()[i].absent;
+        if (std::ranges::find(absent, rank, &AbsentRank::rank) != absent.end()) enter(i);
+      }
+    }
+  }
   return ranks;
 }
 
@@ -199,10 +220,10 @@ size_t WaitingIn(const WaitGraph& graph, const HangClaim& claim) {
 void DropSilentBesideLargerHang(const WaitGraph& graph, std::map<HangKind, HangClaim>* claims) {
   const auto silent = claims->find(HangKind::kSilent);
   if (silent == claims->end()) return;
-  const size_t waiting = WaitingIn(graph, silent->second);
+  const size_t waiting = RanksHeldUp(graph, silent->second);
   const bool larger = std::ranges::any_of(*claims, [&](const auto& entry) {
     const auto& [kind, claim] = entry;
-    return kind != HangKind::kSilent && !claim.undecided && WaitingIn(graph, claim) > waiting;
+    return kind != HangKind::kSilent && !claim.undecided && RanksHeldUp(graph, claim) > waiting;
   });
   if (larger) claims->erase(silent);
 }

@@ -90,6 +90,14 @@ int64_t Median(std::vector<int64_t> values) {
   return *middle;
 }
 
+// Flight recorders count from 1, and all kinds of collectives together.
+double LaunchedUntil(const RankStanding& standing, const HungOperation& operation) {
+  const bool dump = standing.timed_out && standing.last_step < 0;
+  if (!dump) return static_cast<double>(LaunchedBelow(standing, operation));
+  const uint64_t below = NumbersBelow(standing, operation.communicator->id);
+  return static_cast<double>(below > 0 ? below - 1 : 0);
+}
+
 // The culprit's numbers beside its peers': how long they stand, and how far each has come with the
 // operation in which most wait.
 void AddEvidence(const HangView& view, const WaitGraph& graph, const HangClaim& claim,
@@ -104,7 +112,7 @@ void AddEvidence(const HangView& view, const WaitGraph& graph, const HangClaim& 
     if (std::binary_search(claim.culprits.begin(), claim.culprits.end(), standing->rank)) continue;
     stalled.push_back(standing->stalled_ns());
     if (PlaceOf(*standing, operation.communicator->id))
-      launched.push_back(static_cast<int64_t>(LaunchedBelow(*standing, operation)));
+      launched.push_back(static_cast<int64_t>(LaunchedUntil(*standing, operation)));
   }
   if (!timed_out) {
     finding->evidence.push_back(
@@ -119,7 +127,7 @@ void AddEvidence(const HangView& view, const WaitGraph& graph, const HangClaim& 
       claim.kind != HangKind::kStalled) {
     finding->evidence.push_back({.name = "launched",
                                  .unit = "count",
-                                 .culprit = static_cast<double>(LaunchedBelow(*culprit, operation)),
+                                 .culprit = LaunchedUntil(*culprit, operation),
                                  .peers = static_cast<double>(Median(launched)),
                                  .threshold = 0,
                                  .samples = launched.size()});

@@ -13,6 +13,7 @@
 #include "diagnosis/measurements/compilation.h"
 #include "diagnosis/report/duration_text.h"
 #include "diagnosis/report/subkinds.h"
+#include "schemas/synchronizing_operation.h"
 
 namespace eroica {
 namespace {
@@ -183,6 +184,21 @@ std::string WhyCulprits(const HangClaim& claim, const Words& w) {
   return fmt::format("Without {} nobody would wait in a circle.", w.culprits);
 }
 
+// "ranks 0 and 1 with 4000 bytes, ranks 2 and 3 with 3996 bytes".
+std::string SizesText(const HungOperation& operation) {
+  std::map<uint64_t, std::vector<RankId>> by_size;
+  for (size_t i = 0; i < operation.waiting.size(); ++i)
+    by_size[operation.bytes[i]].push_back(operation.waiting[i]);
+  constexpr size_t kMost = 4;
+  std::string text;
+  size_t listed = 0;
+  for (const auto& [size, ranks] : by_size) {
+    if (listed++ == kMost) return text + fmt::format(" and {} more sizes", by_size.size() - kMost);
+    text += fmt::format("{}{} with {} bytes", listed == 1 ? "" : ", ", RanksText(ranks), size);
+  }
+  return text;
+}
+
 void SayMismatch(const WaitGraph& graph, const HangClaim& claim, const Words& w, Finding* f) {
   std::string places;
   for (size_t i = 0; i < std::min<size_t>(claim.operations.size(), 4); ++i) {
@@ -191,7 +207,10 @@ void SayMismatch(const WaitGraph& graph, const HangClaim& claim, const Words& w,
                           OperationText(operation));
   }
   const bool sizes = claim.operations.size() == 1;
-  f->title = sizes
+  f->title = sizes && claim.others.empty()
+                 ? fmt::format("The job hangs{}: {} entered {} with sizes that do not agree.",
+                               w.since, w.culprits, w.operation)
+             : sizes
                  ? fmt::format("The job hangs{}: {} entered {} with another size than {} peers.",
                                w.since, w.culprits, w.operation, w.one ? "its" : "their")
                  : fmt::format("The job hangs{}: {} entered another operation than {} peers ({}).",
@@ -201,8 +220,11 @@ void SayMismatch(const WaitGraph& graph, const HangClaim& claim, const Words& w,
   if (sizes) {
     f->explanation =
         claim.others.empty()
-            ? fmt::format("All wait in {}, and what they send is not what they receive.",
-                          w.operation)
+            ? fmt::format(
+                  "All wait in {}, and {}.", w.operation,
+                  NeedsOneSize(graph.operations()[claim.operations[0]].operation)
+                      ? "need one size there: " + SizesText(graph.operations()[claim.operations[0]])
+                      : "what they send is not what they receive")
             : fmt::format("All wait in {}, and the bytes of {} differ from those of {}.",
                           w.operation, w.culprits, RanksText(claim.others));
   }

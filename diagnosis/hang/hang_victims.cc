@@ -12,10 +12,15 @@ namespace {
 
 constexpr size_t kMostEffects = 12;
 
+// A dump, which holds no steps, does not say until when its rank has stood.
+int64_t StallOf(const RankStanding& standing) {
+  return standing.timed_out && standing.last_step < 0 ? 0 : standing.stalled_ns();
+}
+
 int64_t LongestStall(const WaitGraph& graph, const std::vector<RankId>& ranks) {
   int64_t longest_ns = 0;
   for (const RankId rank : ranks)
-    longest_ns = std::max(longest_ns, graph.StandingOf(rank)->stalled_ns());
+    longest_ns = std::max(longest_ns, StallOf(*graph.StandingOf(rank)));
   return longest_ns;
 }
 
@@ -29,14 +34,8 @@ class Spread {
         told_(graph.operations().size(), false),
         lacking_(graph.rank_count()),
         held_with_(graph.operations().size()) {
-    for (const std::vector<uint32_t>& kernel : graph.kernels()) {
-      for (const uint32_t one : kernel) {
-        if (graph.operations()[one].absent.empty()) continue;
-        for (const uint32_t other : kernel) {
-          if (graph.operations()[other].absent.empty()) held_with_[one].push_back(other);
-        }
-      }
-    }
+    for (const WaitGraph::HeldOperation& held : graph.held())
+      held_with_[held.by].push_back(held.operation);
     for (uint32_t i = 0; i < graph.operations().size(); ++i) {
       for (const AbsentRank& absent : graph.operations()[i].absent)
         lacking_[absent.rank.value].push_back(i);
@@ -61,7 +60,7 @@ class Spread {
           std::binary_search(claim_.ahead.begin(), claim_.ahead.end(), RankId{rank});
       if (!reached_[rank] || culprit || standing == nullptr) continue;
       finding->victims.push_back(
-          {.rank = RankId{rank}, .lost_ns = standing->stalled_ns(), .lost_ns_per_step = 0});
+          {.rank = RankId{rank}, .lost_ns = StallOf(*standing), .lost_ns_per_step = 0});
     }
     finding->chain = std::move(effects_);
   }
@@ -98,7 +97,7 @@ class Spread {
   std::vector<bool> reached_;                   // by rank
   std::vector<bool> told_;                      // by operation
   std::vector<std::vector<uint32_t>> lacking_;  // by rank: operations that it is absent from
-  // by operation that lacks members: those of its kernel that all members are in
+  // by operation: those that it holds up in a kernel
   std::vector<std::vector<uint32_t>> held_with_;
   std::vector<RankId> queue_;
   std::vector<Effect> effects_;

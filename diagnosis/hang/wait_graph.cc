@@ -67,6 +67,7 @@ WaitGraph::WaitGraph(const HangView& view)
     if (standing != nullptr) AddRank(*standing, &numbers);
   }
   for (HungOperation& operation : operations_) FindAbsent(operation);
+  FindHeld();
 }
 
 WaitGraph::OperationKey WaitGraph::KeyOf(const RankStanding& standing,
@@ -146,6 +147,33 @@ void WaitGraph::FindAbsentMember(HungOperation& operation, uint32_t member) cons
   }
 }
 
+// From those that lack members outwards, kernel by kernel: in a ring of sends and receives the
+// kernels hold each other up all round.
+void WaitGraph::FindHeld() {
+  std::vector<std::vector<uint32_t>> kernels_of(operations_.size());
+  for (uint32_t kernel = 0; kernel < kernels_.size(); ++kernel) {
+    for (const uint32_t operation : kernels_[kernel]) kernels_of[operation].push_back(kernel);
+  }
+  std::vector<bool> reached(operations_.size(), false);
+  std::vector<uint32_t> queue;
+  for (uint32_t i = 0; i < operations_.size(); ++i) {
+    if (operations_[i].absent.empty()) continue;
+    reached[i] = true;
+    queue.push_back(i);
+  }
+  for (size_t next = 0; next < queue.size(); ++next) {
+    const uint32_t by = queue[next];
+    for (const uint32_t kernel : kernels_of[by]) {
+      for (const uint32_t operation : kernels_[kernel]) {
+        if (reached[operation]) continue;
+        reached[operation] = true;
+        queue.push_back(operation);
+        held_.push_back({operation, by});
+      }
+    }
+  }
+}
+
 std::vector<HangRoot> WaitGraph::Roots() const {
   const auto ranks = static_cast<uint32_t>(standings_.size());
   std::vector<std::vector<uint32_t>> edges(ranks + operations_.size());
@@ -159,14 +187,7 @@ std::vector<HangRoot> WaitGraph::Roots() const {
       waited_for[absent.rank.value] = true;
     }
   }
-  for (const std::vector<uint32_t>& kernel : kernels_) {
-    const auto lacking = std::ranges::find_if(
-        kernel, [&](uint32_t operation) { return !operations_[operation].absent.empty(); });
-    if (lacking == kernel.end()) continue;
-    for (const uint32_t operation : kernel) {
-      if (operation != *lacking) edges[ranks + operation].push_back(ranks + *lacking);
-    }
-  }
+  for (const HeldOperation& held : held_) edges[ranks + held.operation].push_back(ranks + held.by);
   const std::vector<uint32_t> component = StrongComponents(edges);
   std::map<uint32_t, HangRoot> roots;
   std::vector<bool> leads_out(edges.size(), false);

@@ -69,8 +69,13 @@ class WaitGraph {
   bool of_dumps() const { return of_dumps_; }
   uint32_t rank_count() const { return static_cast<uint32_t>(standings_.size()); }
   bool IsSilent(RankId rank) const { return silent_[rank.value]; }
-  // Numbers of the operations that run as one kernel on some rank, two and more each.
-  const std::vector<std::vector<uint32_t>>& kernels() const { return kernels_; }
+  // Operations that all members are in, and that do not end because they run as one kernel with
+  // another one that does not.
+  struct HeldOperation {
+    uint32_t operation = 0;
+    uint32_t by = 0;
+  };
+  const std::vector<HeldOperation>& held() const { return held_; }
   // Every root that somebody waits for, or waits in; by their smallest rank.
   std::vector<HangRoot> Roots() const;
 
@@ -82,13 +87,15 @@ class WaitGraph {
   void AddRank(const RankStanding& standing, std::map<OperationKey, uint32_t>* numbers);
   void FindAbsent(HungOperation& operation) const;
   void FindAbsentMember(HungOperation& operation, uint32_t member) const;
+  void FindHeld();
 
   std::vector<const RankStanding*> standings_;  // by rank
   std::vector<bool> silent_;
   bool any_started_ = false;
   bool of_dumps_ = false;
   std::vector<HungOperation> operations_;
-  std::vector<std::vector<uint32_t>> kernels_;
+  std::vector<std::vector<uint32_t>> kernels_;  // operations of one kernel, two and more each
+  std::vector<HeldOperation> held_;
   std::vector<std::vector<uint32_t>> waits_in_;  // by rank
 };
 
