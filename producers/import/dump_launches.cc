@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <tuple>
 
 #include "schemas/codec.h"
 #include "schemas/synchronizing_operation.h"
@@ -76,8 +78,35 @@ struct GroupNumbers {
   // The highest that every member has entered. A member whose ring has forgotten its beginning and
   // holds nothing of the group tells nothing.
   int64_t entered_by_all = std::numeric_limits<int64_t>::max();
-  int64_t retired_by_any = -1;  // the highest that a member does not watch any more; over gloo
+  int64_t retired_by_any = -1;   // the highest that a member does not watch any more; over gloo
+  int64_t launched_by_any = -1;  // the highest
+  int64_t never_meets = -1;      // the last of all members, who entered different operations there
 };
+
+// Of a group over hosts: its highest number, and what its members entered under it.
+struct LastNumber {
+  int64_t number = -1;
+  std::set<std::tuple<CollectiveOperation, uint64_t>> plans;
+};
+std::map<uint32_t, LastNumber> LastNumbersOf(const RankDumps& dumps,
+                                             const std::map<uint32_t, RankLaunches>& launches) {
+  std::map<uint32_t, LastNumber> last;
+  for (const auto& [rank, own] : launches) {
+    const std::vector<Entry>& entries = dumps.at(rank).dump.entries;
+    for (size_t i = 0; i < entries.size(); ++i) {
+      if (own.of_entry[i] == RankLaunches::kNone) continue;
+      const DumpLaunch& launch = own.rows[own.of_entry[i]];
+      if (!launch.on_host || launch.point_to_point) continue;
+      LastNumber& group = last[launch.group];
+      if (launch.sequence < group.number) continue;
+      if (launch.sequence > group.number) group = {.number = launch.sequence};
+      const CollectiveOperation operation = entries[i].operation;
+      group.plans.emplace(operation, NeedsOneSize(operation) ? entries[i].bytes : 0);
+    }
+  }
+  return last;
+}
+
 std::vector<GroupNumbers> NumbersOf(const RankDumps& dumps,
                                     const std::map<uint32_t, RankLaunches>& launches,
                                     const DumpGroups& groups) {
@@ -91,20 +120,34 @@ std::vector<GroupNumbers> NumbersOf(const RankDumps& dumps,
       if (launch.point_to_point) continue;
       int64_t& number = highest[launch.group];
       number = std::max(number, launch.sequence);
+      int64_t& launched = numbers[launch.group].launched_by_any;
+      launched = std::max(launched, launch.sequence);
       int64_t& retired = numbers[launch.group].retired_by_any;
       if (launch.retired && launch.on_host) retired = std::max(retired, launch.sequence);
     }
     for (const auto& [group, number] : highest)
       numbers[group].entered_by_all = std::min(numbers[group].entered_by_all, number);
   }
+  // What all have entered and nobody has gone beyond; else they have met.
+  for (const auto& [group, last] : LastNumbersOf(dumps, launches)) {
+    if (last.plans.size() > 1 && last.number <= numbers[group].entered_by_all)
+      numbers[group].never_meets = last.number;
+  }
   return numbers;
+}
+
+// Of what not all wait for (broadcast, gather): the rank's last, which a member never entered and
+// others have continued behind.
+bool IsLeftBehind(const DumpLaunch& launch, bool last, const GroupNumbers& numbers) {
+  return last && launch.sequence > numbers.entered_by_all &&
+         launch.sequence < numbers.launched_by_any;
 }
 
 // An operation in which every member needs every other one has ended on all once one of them has
 // the result: each has sent its part.
-bool HasEndedOverGloo(const DumpLaunch& launch, const GroupNumbers& numbers, bool ends_told) {
-  if (ends_told) return false;
-  if (!launch.mutual) return launch.retired;
+bool HasEndedOverGloo(const DumpLaunch& launch, bool last, const GroupNumbers& numbers) {
+  if (launch.sequence == numbers.never_meets) return false;
+  if (!launch.mutual) return launch.retired && !IsLeftBehind(launch, last, numbers);
   return launch.sequence <= numbers.entered_by_all && launch.sequence <= numbers.retired_by_any;
 }
 
@@ -115,11 +158,11 @@ struct Writing {
       false;  // newer recorders mark gloo's operations that succeeded as completed
 };
 
-bool HasEnded(const DumpLaunch& launch, const std::vector<GroupNumbers>& numbers,
+bool HasEnded(const DumpLaunch& launch, bool last, const std::vector<GroupNumbers>& numbers,
               const Writing& writing) {
   if (launch.state == State::kCompleted) return true;
   if (launch.on_host)
-    return HasEndedOverGloo(launch, numbers[launch.group], writing.host_ends_told);
+    return !writing.host_ends_told && HasEndedOverGloo(launch, last, numbers[launch.group]);
   return writing.of_actives_alone && launch.entries > 1 && !launch.closed && !launch.retired;
 }
 
@@ -131,7 +174,8 @@ std::map<uint32_t, RankLaunches> LaunchesOf(const RankDumps& dumps, const DumpGr
   const std::vector<GroupNumbers> numbers = NumbersOf(dumps, launches, groups);
   for (auto& [rank, own] : launches) {
     const Writing writing{IsOfActivesAlone(dumps.at(rank).dump), TellsEndsOverGloo(own)};
-    for (DumpLaunch& launch : own.rows) launch.ended = HasEnded(launch, numbers, writing);
+    for (DumpLaunch& launch : own.rows)
+      launch.ended = HasEnded(launch, &launch == &own.rows.back(), numbers, writing);
   }
   return launches;
 }

@@ -6,7 +6,8 @@
 // - `retired` means that nobody watches the operation any more. Over NCCL one that is not completed
 //   has timed out then; gloo retires what ended and what it gave up alike.
 // - No collective in which every member needs every other one has ended where a member never
-//   entered it; where all have, and gloo has retired it on one of them, it has.
+//   entered it; where all have, and gloo has retired it on one of them, it has. Nor has the last of
+//   a group over gloo, under whose number members entered different operations or sizes.
 #pragma once
 
 #include <cstdint>

@@ -32,24 +32,48 @@ bool KeepTheirBytes(const std::vector<Exchange>& members) {
   return more_sent == 0;
 }
 
+// What each member gives to a gather or takes of a scatter: one size for all.
+uint64_t ShareOf(const FlightRecorderDump::Entry& entry) {
+  if (entry.operation == CollectiveOperation::kGather) return entry.bytes;
+  return entry.operation == CollectiveOperation::kScatter ? entry.bytes_out : 0;
+}
+
+// Of several sizes the one that most members have is side 0.
+void AddSizes(uint32_t group, int64_t sequence,
+              const std::map<uint64_t, std::vector<uint32_t>>& by_size, DumpSides* sides) {
+  if (by_size.size() < 2) return;
+  const auto most =
+      std::ranges::max_element(by_size, {}, [](const auto& row) { return row.second.size(); });
+  constexpr uint8_t kSides = 255;
+  uint8_t side = 0;
+  for (const auto& [size, ranks] : by_size) {
+    if (size == most->first || side == kSides) continue;
+    ++side;
+    for (const uint32_t rank : ranks) (*sides)[{group, sequence, rank}] = side;
+  }
+}
+
 }  // namespace
 
 DumpSides SidesOf(const RankDumps& dumps, const DumpGroups& groups,
                   const std::map<uint32_t, RankLaunches>& launches) {
   std::map<std::pair<uint32_t, int64_t>, std::vector<Exchange>> exchanges;
+  std::map<std::pair<uint32_t, int64_t>, std::map<uint64_t, std::vector<uint32_t>>> shares;
   for (const auto& [rank, own] : dumps) {
     const RankLaunches& launched = launches.at(rank);
     for (size_t i = 0; i < own.dump.entries.size(); ++i) {
       const FlightRecorderDump::Entry& entry = own.dump.entries[i];
-      if (entry.operation != CollectiveOperation::kAllToAll ||
-          launched.of_entry[i] == RankLaunches::kNone)
-        continue;
+      if (launched.of_entry[i] == RankLaunches::kNone) continue;
       const DumpLaunch& launch = launched.rows[launched.of_entry[i]];
-      if (!launch.ended && launch.entries == 1)
+      if (launch.ended || launch.entries > 1) continue;
+      if (const uint64_t share = ShareOf(entry); share > 0)
+        shares[{launch.group, launch.sequence}][share].push_back(rank);
+      if (entry.operation == CollectiveOperation::kAllToAll)
         exchanges[{launch.group, launch.sequence}].push_back({rank, entry.bytes, entry.bytes_out});
     }
   }
   DumpSides sides;
+  for (const auto& [key, by_size] : shares) AddSizes(key.first, key.second, by_size, &sides);
   for (const auto& [key, members] : exchanges) {
     const auto& [group, sequence] = key;
     const size_t all = groups.all()[group].process_group.ranks.size();

@@ -56,7 +56,7 @@ std::string ImportReport::ToText() const {
                         SkippedText(drop));
     is_first = false;
   }
-  text += "\n" + CollectivesText(collectives, collectives_unmatched);
+  if (!stalled_only) text += "\n" + CollectivesText(collectives, collectives_unmatched);
   text += connections > 0 ? fmt::format("; {} connection samples\n", connections) : "\n";
   for (const std::string& warning : warnings)
     text += fmt::format("warning: {}\n", Printable(warning));

@@ -36,7 +36,11 @@ absl::Status Pickle::Parse(std::string_view bytes) {
   while (at_ < bytes_.size()) {
     const auto opcode = static_cast<unsigned char>(bytes_[at_++]);
     if (opcode == '.') return Finish();
-    if (!Execute(opcode)) return absl::InvalidArgumentError(Complaint(opcode, at_ - 1));
+    const size_t at = at_ - 1;
+    if (!Execute(opcode)) {
+      if (bad_) break;
+      return absl::InvalidArgumentError(Complaint(opcode, at));
+    }
     if (nodes_.size() > kMaxNodes || pool_.size() > kMaxNodes || stack_.size() > kMaxNodes)
       return absl::InvalidArgumentError("it holds too many values");
   }
@@ -102,18 +106,21 @@ bool Pickle::ExecuteScalar(unsigned char opcode) {
   }
 }
 
+// Whether fewer bytes are left. Cut off: sets bad_, which every user of it checks.
+bool Pickle::Lacks(uint64_t count) {
+  bad_ = bad_ || bytes_.size() - at_ < count;
+  return bad_;
+}
+
 bool Pickle::Skip(size_t count) {
-  if (bytes_.size() - at_ < count) return false;
+  if (Lacks(count)) return false;
   at_ += count;
   return true;
 }
 
-// An unsigned little-endian number. Cut off: sets bad_, which every user of it checks.
+// An unsigned little-endian number.
 uint64_t Pickle::Little(size_t count) {
-  if (bytes_.size() - at_ < count) {
-    bad_ = true;
-    return 0;
-  }
+  if (Lacks(count)) return 0;
   uint64_t value = 0;
   for (size_t i = 0; i < count; ++i)
     value |= static_cast<uint64_t>(static_cast<unsigned char>(bytes_[at_ + i])) << (8 * i);
@@ -140,7 +147,7 @@ bool Pickle::PushContainer(Kind kind, size_t first) {
 
 // Two's complement of any length; what does not fit into 64 bits keeps its low ones.
 bool Pickle::Long(uint64_t size) {
-  if (bad_ || bytes_.size() - at_ < size) return false;
+  if (Lacks(size)) return false;
   uint64_t value =
       size > 0 && static_cast<signed char>(bytes_[at_ + size - 1]) < 0 ? ~uint64_t{0} : 0;
   for (size_t i = 0; i < size && i < 8; ++i) {
@@ -153,7 +160,10 @@ bool Pickle::Long(uint64_t size) {
 
 bool Pickle::IntegerLine() {
   const size_t end = bytes_.find('\n', at_);
-  if (end == std::string_view::npos) return false;
+  if (end == std::string_view::npos) {
+    bad_ = true;
+    return false;
+  }
   const std::string_view line = bytes_.substr(at_, end - at_);
   at_ = end + 1;
   if (line == "00" || line == "01")
@@ -165,7 +175,7 @@ bool Pickle::IntegerLine() {
 }
 
 bool Pickle::Float() {
-  if (bytes_.size() - at_ < 8) return false;
+  if (Lacks(8)) return false;
   uint64_t bits = 0;
   for (size_t i = 0; i < 8; ++i) bits = bits << 8 | static_cast<unsigned char>(bytes_[at_ + i]);
   at_ += 8;
@@ -173,7 +183,7 @@ bool Pickle::Float() {
 }
 
 bool Pickle::Text(uint64_t size) {
-  if (bad_ || bytes_.size() - at_ < size || size > ~uint32_t{0}) return false;
+  if (Lacks(size) || size > ~uint32_t{0}) return false;
   const auto begin = static_cast<int64_t>(at_);
   at_ += size;
   return Push({.kind = Kind::kString, .size = static_cast<uint32_t>(size), .integer = begin});

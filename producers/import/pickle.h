@@ -45,6 +45,7 @@ class Pickle {
 
   bool Execute(unsigned char opcode);
   bool ExecuteScalar(unsigned char opcode);
+  bool Lacks(uint64_t count);
   bool Skip(size_t count);
   uint64_t Little(size_t count);
   bool Push(const Node& node);

@@ -1,5 +1,6 @@
 #include "producers/import/pickle.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <span>
@@ -85,6 +86,14 @@ TEST(Pickle, RefusesWhatItWouldHaveToTrust) {
   EXPECT_NE(Complaint("\x80\x02u."s), "");                  // a mark that was never set
   EXPECT_NE(Complaint("\x80\x02(K\x01"s + "d."s), "");      // a key without value
   EXPECT_NE(Complaint("\x80\x02K\x01K\x02"s + "a."s), "");  // append to a number
+}
+
+// Writers die, and disks are full: that is no fault of what was written.
+TEST(Pickle, SaysWhereItIsCutOff) {
+  const std::string whole = "\x80\x02]q\x00(X\x03\x00\x00\x00"s + "abcM\x01\x02\x8a\x02" + "abe."s;
+  EXPECT_EQ(Complaint(whole), "");
+  for (size_t size = 1; size < whole.size(); ++size)
+    EXPECT_THAT(Complaint(whole.substr(0, size)), testing::HasSubstr("it is cut off")) << size;
 }
 
 // Each list holds the one before ten times: small as a pickle, 10^40 values unfolded; and one that

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -16,6 +17,12 @@ namespace eroica {
 namespace {
 
 using Entry = FlightRecorderDump::Entry;
+
+struct ReadDump {
+  FlightRecorderDump dump;
+  size_t file = 0;
+  uint32_t rank = 0;
+};
 
 constexpr int64_t kLargestRank = int64_t{CodecLimits::kRanks} - 1;
 
@@ -56,12 +63,6 @@ void Join(FlightRecorderDump&& from, FlightRecorderDump* into) {
   into->from_the_first = into->from_the_first && from.from_the_first;
 }
 
-// Pickles of a recorder hold the call stacks, its JSON does not.
-bool TellsMore(const FlightRecorderDump& x, const FlightRecorderDump& y) {
-  return x.entries.size() != y.entries.size() ? x.entries.size() > y.entries.size()
-                                              : x.sites.size() > y.sites.size();
-}
-
 // From the earliest to the latest time of the entries; nothing where no entry has a time.
 struct Recorded {
   int64_t first_ns = 0;
@@ -78,6 +79,14 @@ std::optional<Recorded> RecordedBy(const FlightRecorderDump& dump) {
   return recorded;
 }
 
+// The later of two; of equally late ones a pickle, which holds the call stacks: JSON does not.
+bool TellsMore(const FlightRecorderDump& x, const FlightRecorderDump& y) {
+  const Recorded of_x = RecordedBy(x).value_or(Recorded());
+  const Recorded of_y = RecordedBy(y).value_or(Recorded());
+  return of_x.last_ns != of_y.last_ns ? of_x.last_ns > of_y.last_ns
+                                      : x.sites.size() > y.sites.size();
+}
+
 // Clocks of hosts differ by less, and an attempt does not begin so soon after another.
 constexpr int64_t kAttemptsApartNs = int64_t{10} * 1'000'000'000;
 
@@ -91,25 +100,31 @@ std::string ApartText(int64_t apart_ns) {
 
 struct Attempt {
   Recorded recorded;
-  std::vector<uint32_t> ranks;
+  std::vector<const ReadDump*> dumps;
 };
 
+size_t RanksOf(const Attempt& attempt) {
+  std::set<uint32_t> ranks;
+  for (const ReadDump* dump : attempt.dumps) ranks.insert(dump->rank);
+  return ranks.size();
+}
+
 // Recordings that overlap, or lie close together, are of one attempt.
-std::vector<Attempt> AttemptsOf(const RankDumps& dumps) {
-  std::vector<std::pair<Recorded, uint32_t>> recordings;
-  for (const auto& [rank, own] : dumps) {
-    if (const std::optional<Recorded> recorded = RecordedBy(own.dump))
-      recordings.emplace_back(*recorded, rank);
+std::vector<Attempt> AttemptsOf(const std::vector<ReadDump>& dumps) {
+  std::vector<std::pair<Recorded, const ReadDump*>> recordings;
+  for (const ReadDump& dump : dumps) {
+    if (const std::optional<Recorded> recorded = RecordedBy(dump.dump))
+      recordings.emplace_back(*recorded, &dump);
   }
   std::ranges::stable_sort(recordings, {}, [](const auto& row) { return row.first.first_ns; });
   std::vector<Attempt> attempts;
-  for (const auto& [recorded, rank] : recordings) {
+  for (const auto& [recorded, dump] : recordings) {
     const bool apart =
         attempts.empty() || recorded.first_ns - attempts.back().recorded.last_ns > kAttemptsApartNs;
     if (apart) attempts.push_back({recorded, {}});
     Attempt& attempt = attempts.back();
     attempt.recorded.last_ns = std::max(attempt.recorded.last_ns, recorded.last_ns);
-    attempt.ranks.push_back(rank);
+    attempt.dumps.push_back(dump);
   }
   return attempts;
 }
@@ -154,23 +169,82 @@ bool ContradictEachOther(const FlightRecorderDump& earlier, const FlightRecorder
   return false;
 }
 
-}  // namespace
+// "it ends 3 hours before the dumps of 4 ranks, and counts the same operations"
+std::string ApartFrom(const Attempt& own, const Attempt& attempt, std::string_view it_ends) {
+  const bool before = attempt.recorded.last_ns < own.recorded.first_ns;
+  const int64_t apart_ns = before ? own.recorded.last_ns - attempt.recorded.last_ns
+                                  : attempt.recorded.first_ns - own.recorded.first_ns;
+  return fmt::format("{} {} {} the dumps of {} ranks", it_ends, ApartText(apart_ns),
+                     before ? "before" : "behind", RanksOf(own));
+}
 
-RankDumps ReadRankDumps(ImportReport* report) {
-  RankDumps dumps;
-  size_t second = 0;
+// Refuses the dumps of other attempts, and leaves those of the attempt of most ranks.
+void DropOtherAttempts(std::vector<ReadDump>* dumps, ImportReport* report) {
+  const std::vector<Attempt> attempts = AttemptsOf(*dumps);
+  if (attempts.size() < 2) return;
+  const auto own = std::ranges::max_element(attempts, [](const Attempt& x, const Attempt& y) {
+    return RanksOf(x) != RanksOf(y) ? RanksOf(x) < RanksOf(y)
+                                    : x.recorded.last_ns < y.recorded.last_ns;
+  });
+  std::set<size_t> others;  // files
+  for (const Attempt& attempt : attempts) {
+    if (&attempt == &*own) continue;
+    const bool before = attempt.recorded.last_ns < own->recorded.first_ns;
+    size_t again = 0;  // of ranks that have a dump in the attempt of most
+    for (const ReadDump* dump : attempt.dumps) {
+      const bool other = std::ranges::any_of(own->dumps, [&](const ReadDump* peer) {
+        return before ? ContradictEachOther(dump->dump, peer->dump)
+                      : ContradictEachOther(peer->dump, dump->dump);
+      });
+      if (!other) continue;
+      others.insert(dump->file);
+      if (std::ranges::find(own->dumps, dump->rank, &ReadDump::rank) != own->dumps.end()) {
+        report->files[dump->file].refused = true;
+        ++again;
+        continue;
+      }
+      Refuse(report->files[dump->file],
+             fmt::format("it is of another attempt, or the clock of its host is wrong: {}, and "
+                         "counts the same operations; rank {} counts as a rank without a dump",
+                         ApartFrom(*own, attempt, "it ends"), dump->rank));
+    }
+    if (again == 0) continue;
+    report->warnings.push_back(fmt::format(
+        "{} of {} files are of another attempt, or the clocks of their hosts are wrong: {}, and "
+        "count the same operations; they were left out, their ranks have dumps among those",
+        again, report->files.size(), ApartFrom(*own, attempt, "they end")));
+  }
+  std::erase_if(*dumps, [&](const ReadDump& dump) { return others.contains(dump.file); });
+}
+
+// By the names of all: a name may end in what all have in common ("rank3_step_100").
+std::vector<int64_t> RanksByName(const std::vector<FileReport>& files) {
+  std::vector<int64_t> at_the_end, behind_the_word;
+  for (const FileReport& file : files) {
+    at_the_end.push_back(RankOfDumpName(file.path));
+    behind_the_word.push_back(RankBehindTheWord(file.path));
+  }
+  const auto distinct = [](const std::vector<int64_t>& ranks) {
+    std::set<int64_t> known(ranks.begin(), ranks.end());
+    return std::ranges::count_if(known, [](int64_t r) { return r >= 0 && r <= kLargestRank; });
+  };
+  return distinct(behind_the_word) > distinct(at_the_end) ? behind_the_word : at_the_end;
+}
+
+std::vector<ReadDump> ReadAll(ImportReport* report) {
+  std::vector<ReadDump> dumps;
+  const std::vector<int64_t> ranks = RanksByName(report->files);
   for (size_t i = 0; i < report->files.size(); ++i) {
     FileReport& file = report->files[i];
     std::error_code error;
     if (const uintmax_t size = std::filesystem::file_size(file.path, error); !error)
       file.counts.file_bytes = file.counts.content_bytes = size;
-    const int64_t rank = RankOfDumpName(file.path);
-    if (rank < 0 || rank > kLargestRank) {
+    if (ranks[i] < 0 || ranks[i] > kLargestRank) {
       Refuse(file,
              "its name does not say which rank it is of; name it by its rank (fr_rank3.json)");
       continue;
     }
-    file.rank = rank;
+    file.rank = ranks[i];
     absl::StatusOr<FlightRecorderDump> dump = FlightRecorderDump();
     if (file.counts.file_bytes > 0) {
       dump = ReadFlightRecorderDump(file.path);
@@ -181,16 +255,29 @@ RankDumps ReadRankDumps(ImportReport* report) {
       Refuse(file, fmt::format("not read: {}", std::string(dump.status().message())));
       continue;
     }
-    const auto known = dumps.find(static_cast<uint32_t>(rank));
+    dumps.push_back({*std::move(dump), i, static_cast<uint32_t>(ranks[i])});
+  }
+  return dumps;
+}
+
+}  // namespace
+
+RankDumps ReadRankDumps(ImportReport* report) {
+  std::vector<ReadDump> read = ReadAll(report);
+  DropOtherAttempts(&read, report);
+  RankDumps dumps;
+  size_t second = 0;
+  for (ReadDump& own : read) {
+    const auto known = dumps.find(own.rank);
     if (known == dumps.end()) {
-      dumps.emplace(static_cast<uint32_t>(rank), RankDump{*std::move(dump), i});
-    } else if ((RecordersIn(known->second.dump) & RecordersIn(*dump)) == 0) {
-      Join(*std::move(dump), &known->second.dump);
+      dumps.emplace(own.rank, RankDump{std::move(own.dump), own.file});
+    } else if ((RecordersIn(known->second.dump) & RecordersIn(own.dump)) == 0) {
+      Join(std::move(own.dump), &known->second.dump);
     } else {
-      const bool better = TellsMore(*dump, known->second.dump);
-      report->files[better ? known->second.file : i].refused = true;
+      const bool better = TellsMore(own.dump, known->second.dump);
+      report->files[better ? known->second.file : own.file].refused = true;
       ++second;
-      if (better) known->second = {*std::move(dump), i};
+      if (better) known->second = {std::move(own.dump), own.file};
     }
   }
   if (second > 0) {
@@ -199,36 +286,6 @@ RankDumps ReadRankDumps(ImportReport* report) {
                     second, report->files.size()));
   }
   return dumps;
-}
-
-void DropOtherAttempts(RankDumps* dumps, ImportReport* report) {
-  const std::vector<Attempt> attempts = AttemptsOf(*dumps);
-  if (attempts.size() < 2) return;
-  const auto own = std::ranges::max_element(attempts, [](const Attempt& x, const Attempt& y) {
-    return x.ranks.size() != y.ranks.size() ? x.ranks.size() < y.ranks.size()
-                                            : x.recorded.last_ns < y.recorded.last_ns;
-  });
-  for (const Attempt& attempt : attempts) {
-    if (&attempt == &*own) continue;
-    const bool before = attempt.recorded.last_ns < own->recorded.first_ns;
-    for (const uint32_t rank : attempt.ranks) {
-      const FlightRecorderDump& dump = dumps->at(rank).dump;
-      const bool other = std::ranges::any_of(own->ranks, [&](uint32_t peer) {
-        const FlightRecorderDump& theirs = dumps->at(peer).dump;
-        return before ? ContradictEachOther(dump, theirs) : ContradictEachOther(theirs, dump);
-      });
-      if (!other) continue;
-      const int64_t apart_ns = before ? own->recorded.last_ns - attempt.recorded.last_ns
-                                      : attempt.recorded.first_ns - own->recorded.first_ns;
-      Refuse(
-          report->files[dumps->at(rank).file],
-          fmt::format("it is of another attempt, or the clock of its host is wrong: it ends {} {} "
-                      "the dumps of {} ranks, and counts the same operations; rank {} counts as "
-                      "a rank without a dump",
-                      ApartText(apart_ns), before ? "before" : "behind", own->ranks.size(), rank));
-      dumps->erase(rank);
-    }
-  }
 }
 
 void DropUnrecorded(RankDumps* dumps, ImportReport* report) {
@@ -240,8 +297,14 @@ void DropUnrecorded(RankDumps* dumps, ImportReport* report) {
       ++at;
       continue;
     }
+    FileReport& file = report->files[at->second.file];
+    if (file.counts.file_bytes == 0) {
+      file.refused = true;  // and says why
+      at = dumps->erase(at);
+      continue;
+    }
     Refuse(
-        report->files[at->second.file],
+        file,
         "it is empty: the recorder was off, or the rank never launched anything; the rank counts "
         "as one without a dump");
     at = dumps->erase(at);

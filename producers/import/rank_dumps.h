@@ -17,14 +17,12 @@ struct RankDump {
 using RankDumps = std::map<uint32_t, RankDump>;  // by rank
 
 // Of report->files. Two recorders of one rank (NCCL's and gloo's) are one dump; of two files of one
-// recorder the one that tells more is used, else the first.
+// recorder the later one is used, of equally late ones that which tells more, else the first.
+//
+// After a restart the folder still holds dumps of the attempt before. Attempts are told apart by
+// time: their recordings do not overlap, and what both hold under one number lies far apart. The
+// attempt of most ranks is this one; of equal ones the newest.
 RankDumps ReadRankDumps(ImportReport* report);
-
-// After a restart the folder still holds the dump of the attempt before of each rank that wrote
-// none in this one. Attempts are told apart by time: their recordings do not overlap, and what both
-// hold under one number lies far apart. The attempt of most ranks is this one; of equal ones the
-// newest.
-void DropOtherAttempts(RankDumps* dumps, ImportReport* report);
 
 // Refuses dumps without entries and without counters, where other ranks recorded something: the
 // recorder was off, and the dump says nothing about its rank.

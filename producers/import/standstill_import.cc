@@ -21,9 +21,12 @@
 namespace eroica {
 namespace {
 
-// As large as the largest rank that has a dump, or that is a member of a group.
-std::optional<World> WorldOf(const RankDumps& dumps) {
+// As large as the largest rank that has a dump, of any attempt, or that is a member of a group.
+std::optional<World> WorldOf(const RankDumps& dumps, const ImportReport& report) {
   int64_t largest = dumps.rbegin()->first;
+  for (const FileReport& file : report.files) {
+    if (file.counts.file_bytes > 0) largest = std::max(largest, file.rank);
+  }
   for (const auto& [rank, own] : dumps) {
     for (const ProcessGroup& group : own.dump.groups) {
       for (const uint32_t member : group.ranks) largest = std::max(largest, int64_t{member});
@@ -75,11 +78,10 @@ absl::StatusOr<ImportReport> ImportStandstill(std::span<const std::filesystem::p
   for (const std::filesystem::path& path : paths) report.files.push_back({.path = path});
   RankDumps dumps = ReadRankDumps(&report);
   if (dumps.empty()) return NothingRead(report);
-  const std::optional<World> world = WorldOf(dumps);
+  const std::optional<World> world = WorldOf(dumps, report);
   if (!world) return absl::InvalidArgumentError("the dumps speak of more ranks than a job has");
   report.world_size = world->size();
   WarnOfMembers(dumps, &report);
-  DropOtherAttempts(&dumps, &report);
   DropUnrecorded(&dumps, &report);
   if (dumps.size() < report.world_size) {
     report.warnings.push_back(fmt::format("{} of {} ranks have no dump",

@@ -228,12 +228,18 @@ int64_t RankOfDumpName(const fs::path& path) {
   const bool ends = !name.empty() && IsDigit(name.back());
   if (const size_t dot = name.rfind('.'); dot != std::string::npos && !ends) name.resize(dot);
   if (!ends) {
-    for (const std::string_view word : {"rank", "Rank", "RANK"}) {
-      if (const int64_t rank = NumberBehindLast(name, word); rank >= 0) return rank;
-    }
+    if (const int64_t rank = RankBehindTheWord(name); rank >= 0) return rank;
   }
   if (const int64_t rank = NumberAtTheEnd(name); rank >= 0) return rank;
   return RankOfFileName(path);
+}
+
+int64_t RankBehindTheWord(const fs::path& path) {
+  const std::string name = path.filename().string();
+  for (const std::string_view word : {"rank", "Rank", "RANK"}) {
+    if (const int64_t rank = NumberBehindLast(name, word); rank >= 0) return rank;
+  }
+  return -1;
 }
 
 fs::path FindFlightRecorderDump(const fs::path& trace, int64_t rank) {

@@ -37,6 +37,9 @@ int64_t RankOfFileName(const std::filesystem::path& path);
 // where there is none.
 int64_t RankOfDumpName(const std::filesystem::path& path);
 
+// Of a dump's name: the last number behind "rank", wherever it stands; -1 where there is none.
+int64_t RankBehindTheWord(const std::filesystem::path& path);
+
 // Beside the trace (fr_rank3.json, .json.gz, .pkl, _dump_3,
 // nccl_trace_rank_3, comm_lib_trace_rank_3), or in ../flight-recorder/FOLDER/.
 // Empty where there is none.
