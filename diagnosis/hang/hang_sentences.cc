@@ -45,7 +45,7 @@ Words WordsOf(const HangView& view, const WaitGraph& graph, const HangClaim& cla
   for (const RankStanding* standing : view.standings) {
     timed_out = timed_out || standing->timed_out;
     words.of_traces = words.of_traces || (standing->timed_out && standing->last_step >= 0);
-    longest_ns = std::max(longest_ns, standing->stalled_ns());
+    longest_ns = std::max(longest_ns, StoodNs(*standing));
   }
   words.of_dumps = timed_out && !words.of_traces;
   // The stacks of a dump are those of launches, not where the thread stands now.

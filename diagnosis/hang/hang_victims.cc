@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "diagnosis/hang/hang_text.h"
+#include "diagnosis/hang/standing_lookup.h"
 
 namespace eroica {
 namespace {
@@ -14,7 +15,7 @@ constexpr size_t kMostEffects = 12;
 
 // A dump, which holds no steps, does not say until when its rank has stood.
 int64_t StallOf(const RankStanding& standing) {
-  return standing.timed_out && standing.last_step < 0 ? 0 : standing.stalled_ns();
+  return standing.timed_out && standing.last_step < 0 ? 0 : StoodNs(standing);
 }
 
 int64_t LongestStall(const WaitGraph& graph, const std::vector<RankId>& ranks) {

@@ -84,4 +84,12 @@ uint64_t NumbersBelow(const RankStanding& standing, CommId communicator) {
   return below;
 }
 
+int64_t StoodNs(const RankStanding& standing) {
+  int64_t stood_ns = standing.stalled_ns();
+  if (!standing.timed_out) return stood_ns;
+  for (const InFlightCollective& row : standing.in_flight)
+    stood_ns = std::max(stood_ns, standing.time_ns - row.launched_ns);
+  return stood_ns;
+}
+
 }  // namespace eroica

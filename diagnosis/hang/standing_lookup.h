@@ -27,4 +27,8 @@ uint64_t NumbersBelow(const RankStanding& standing, CommId communicator);
 // How many the rank has launched of the operation's kind, as far as its numbers go.
 uint64_t LaunchedBelow(const RankStanding& standing, const HungOperation& operation);
 
+// How long the rank has stood. A trace's last step may end with the trace, and the rank has not got
+// on since the launch of what it is in.
+int64_t StoodNs(const RankStanding& standing);
+
 }  // namespace eroica
