@@ -84,9 +84,14 @@ constexpr auto kFamilies = std::to_array<Family>({
     {"deepep", "cachednotify", kAllToAll},
     {"deepep", "barrier", kBarrier},
     {"deepep", "cleanlowlatency", kBarrier},
-    // DeepEP's branch hybrid-ep, and UCCL's port of DeepEP.
+    // DeepEP's branch hybrid-ep.
     {"hybridep", "dispatch", kAllToAll},
     {"hybridep", "combine", kAllToAll},
+    // Ports of DeepEP: UCCL's, examples/device/ep of NIXL (namespace nixl_ep), NCCL EP (nccl_ep).
+    {"nixlep", "dispatch", kAllToAll},
+    {"nixlep", "combine", kAllToAll},
+    {"ncclep", "dispatch", kAllToAll},
+    {"ncclep", "combine", kAllToAll},
     {"uccl", "dispatch", kAllToAll},
     {"uccl", "combine", kAllToAll},
     // MORI of AMD: EpDispatchIntraNodeKernel, EpCombineInterNodeKernel.
@@ -177,7 +182,8 @@ CollectiveOperation OperationOfNccl(std::string_view name) {
 }  // namespace
 
 bool IsNcclKernel(std::string_view name) {
-  for (const std::string_view prefix : {"nccl", "rccl", "msccl"}) {
+  // mcclKernel_SendRecv_RING_SIMPLE_Sum_int8_t: MCCL, which Moore Threads made of NCCL.
+  for (const std::string_view prefix : {"nccl", "rccl", "msccl", "mccl"}) {
     if (name.starts_with(prefix) &&
         (HasPart(name, "Kernel") || HasPart(name, "Symk") || HasPart(name, "kernel")))
       return true;

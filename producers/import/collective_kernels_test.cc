@@ -17,6 +17,9 @@ TEST(CollectiveKernels, Nccl) {
     EXPECT_TRUE(IsNcclKernel(name)) << name;
   }
   EXPECT_EQ(CollectiveKernel("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"), kUnknown);
+  EXPECT_EQ(CollectiveKernel("mcclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(mcclWorkElem)"), kUnknown);
+  EXPECT_EQ(CollectiveKernel("mcclKernel_AllReduce_FC4_LL_Sum_mccl_bfloat16(fcinfo)"), kAllReduce);
+  EXPECT_TRUE(IsNcclKernel("mcclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(mcclWorkElem)"));
   EXPECT_EQ(CollectiveKernel("ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(x)"), kReduceScatter);
 }
 
@@ -45,6 +48,8 @@ TEST(CollectiveKernels, OfLibrariesWithoutNccl) {
       {"void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>(x)", kAllReduce},
       {"void c10d::symmetric_memory::barrier_kernel(unsigned int**, int, int, int)", kBarrier},
       {"EpDispatchIntraNodeKernel_bf16", kAllToAll},
+      {"void nixl_ep::ep_kernels::dispatch<false, 7168>(void*, int)", kAllToAll},
+      {"void nccl_ep::internode_ll::combine<true, 7168, 9>(void*, int)", kAllToAll},
       {"nvshmemi_barrier_on_stream_kernel_threadgroup(int)", kBarrier},
       {"void rdxn_on_stream_kernel<float, (rdxn_ops)0>(int, float*)", kAllReduce},
       {"void userbuffers_fp16_sum_inplace_gpu_rr_rs_oop<8>(int)", kUnknown},

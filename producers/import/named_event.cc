@@ -10,7 +10,15 @@ namespace {
 
 bool IsOfTheHost(TraceCategory category) {
   return category == TraceCategory::kCpuOp || category == TraceCategory::kRuntime ||
-         category == TraceCategory::kAnnotation;
+         category == TraceCategory::kAnnotation || category == TraceCategory::kPython;
+}
+
+// What process groups of devices call their operations: "nccl:all_reduce". XCCL is of Intel,
+// HCCL of Ascend and Gaudi, MCCL of Moore Threads.
+bool IsLaunchOfLibrary(std::string_view name) {
+  const std::string_view library = name.substr(0, name.find(':'));
+  return library != name && (library == "nccl" || library == "rccl" || library == "xccl" ||
+                             library == "hccl" || library == "mccl");
 }
 
 uint32_t InternFunction(TraceFunctions& functions, const std::string& name,
@@ -67,7 +75,7 @@ NamedEvent NamedEvent::Of(TraceCategory category, const std::string& name,
   if (name.starts_with("gloo:") || name.starts_with("mpi:")) {
     named.use = Use::kExecution;
     named.function = InternFunction(functions, name, FunctionClass::kCollective, WaitKind::kNone);
-  } else if (name.starts_with("nccl:") || name.starts_with("rccl:")) {
+  } else if (IsLaunchOfLibrary(name)) {
     named.use = Use::kEnqueueAnnotation;
     if (IsPointToPoint(named.operation)) named.peer = PeerOfAnnotation(name);
   } else {
