@@ -257,6 +257,7 @@ std::vector<Finding> RootCause::Diagnose(const CrossRankView& view) const {
   DropHostsOfOneSlowRank(claims);
   DropRanksOfSlowHosts(claims);
   DropStagesOfSlowRanks(claims, view.ranks().size());
+  DropVaryingBesideRotation(claims);
   AssignImpacts(view, claims);
   std::vector<Finding> findings =
       MergeBySharedCause(MergeRoaming(std::move(claims), view.hosts().size()));

@@ -182,4 +182,15 @@ std::vector<Finding> MergeRoaming(std::vector<Finding> claims, size_t hosts) {
   return claims;
 }
 
+void DropVaryingBesideRotation(std::vector<Finding>& claims) {
+  double rotation_ns = 0;
+  for (const Finding& claim : claims) {
+    if (claim.subkind == kRoaming) rotation_ns = std::max(rotation_ns, claim.lost_ns_per_step);
+  }
+  std::erase_if(claims, [&](const Finding& claim) {
+    return claim.kind == FindingKind::kImbalance && claim.subkind == kVarying &&
+           2 * rotation_ns >= claim.lost_ns_per_step;
+  });
+}
+
 }  // namespace eroica

@@ -19,6 +19,10 @@ namespace eroica {
 // several `hosts`, share the host.
 std::vector<Finding> MergeRoaming(std::vector<Finding> claims, size_t hosts = 1);
 
+// Drops a claim of work that varies where a claim of a rotation accounts for half of its cost: both
+// are about the same steps.
+void DropVaryingBesideRotation(std::vector<Finding>& claims);
+
 // The finding that it is then; `ranks`: among how many it rotates, if more than these claims name.
 Finding RoamingOf(std::vector<Finding> claims, size_t ranks);
 

@@ -211,7 +211,7 @@ Finding DescribeVarying(const CrossRankView& view, const VaryingWork& work,
   const auto first = std::ranges::find_if(view.ranks(), &RankView::has_steps);
   Finding finding;
   finding.kind = FindingKind::kImbalance;
-  finding.subkind = "varying";
+  finding.subkind = kVarying;
   finding.function = "every kernel that works on data";
   finding.function_class = FunctionClass::kGpuCompute;
   finding.lost_ns_per_step = work.cost_ns;
@@ -240,6 +240,8 @@ Finding DescribeVarying(const CrossRankView& view, const VaryingWork& work,
   finding.suggested_action =
       "Batch samples by length, pack sequences, or share out the micro-batches of a step so that "
       "all ranks have as much to do.";
+  finding.caveats.push_back(
+      "Devices that stall within kernels, now this one and now that, look the same.");
   return finding;
 }
 

@@ -35,6 +35,9 @@ inline constexpr std::string_view kEndedProcess = "ended_process";
 // that moment is named, which need not be why.
 inline constexpr std::string_view kLateArrival = "late_arrival";
 
+// Subkind of an imbalance: each step another rank has the most work.
+inline constexpr std::string_view kVarying = "varying";
+
 // Subkind of a claim of the communication: what NVLink carried goes over PCIe.
 inline constexpr std::string_view kNvlinkDown = "nvlink_down";
 

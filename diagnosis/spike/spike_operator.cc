@@ -125,7 +125,28 @@ Finding DescribeRotation(const CrossRankView& view, const Rotation& rotation,
   return finding;
 }
 
-Finding DescribeTurns(const CrossRankView& view, const Turns& turns, const SpikeOptions& options) {
+// Kernels that take longer now and then do so on a device that stalls within one, or have more to
+// do.
+void SayWhatTurnsShow(bool in_kernels, Finding* finding) {
+  if (!in_kernels) {
+    finding->title += ", and nothing that was recorded of it explains that.";
+    finding->explanation = fmt::format(
+        "{} No function, kernel or copy that was recorded takes longer then.", kNobodyIsToBlame);
+    finding->suggested_action = kLookForStalls;
+    return;
+  }
+  finding->title += ": its kernels take longer then.";
+  finding->explanation = fmt::format(
+      "{} The kernels that work on data take as much longer on it: the device stalls within one of "
+      "them, or has more to do in that step.",
+      kNobodyIsToBlame);
+  finding->suggested_action =
+      "Look at the clocks, temperatures and errors of all devices at such moments (dcgmi, Xid, "
+      "page migration), and whether micro-batches or experts have different loads.";
+}
+
+Finding DescribeTurns(const CrossRankView& view, const Turns& turns, bool in_kernels,
+                      const SpikeOptions& options) {
   Finding finding = RoamingFinding(view, turns.cost_ns);
   finding.evidence = {
       {"slow_steps", "count", static_cast<double>(turns.slow_steps), 0, 0, turns.steps},
@@ -135,12 +156,10 @@ Finding DescribeTurns(const CrossRankView& view, const Turns& turns, const Spike
   };
   finding.title = fmt::format(
       "The straggler rotates among {} ranks: in {} of {} steps one of them holds the others up, by "
-      "{}, and nothing that was recorded of it explains that.",
+      "{}",
       turns.ranks, std::min(turns.slow_steps, turns.steps), turns.steps,
       DurationText(turns.stall_ns));
-  finding.explanation = fmt::format(
-      "{} No function, kernel or copy that was recorded takes longer then.", kNobodyIsToBlame);
-  finding.suggested_action = kLookForStalls;
+  SayWhatTurnsShow(in_kernels, &finding);
   finding.caveats.push_back("Transient: most steps of each rank are well.");
   return finding;
 }
@@ -243,8 +262,10 @@ void SpikeOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& fi
   DropWhatAllRunAtOnce(view, named);
   DropWhatBeginsAtOnce(named);
   FindWhatRunsMore(view, options_.cause, named);
-  const std::optional<Turns> turns = FindTurns(UnexplainedOf(named), options_.turns);
-  if (turns) findings.push_back(DescribeTurns(view, *turns, options_));
+  const std::vector<StepSpike> unexplained = UnexplainedOf(named);
+  const std::optional<Turns> turns = FindTurns(unexplained, options_.turns);
+  if (turns)
+    findings.push_back(DescribeTurns(view, *turns, AreInKernels(view, unexplained), options_));
   for (const NamedSpike& spike : named) {
     if (turns && IsUnexplained(spike)) continue;
     if (!spike.cause && !spike.spike.lone && spike.spike.slow_steps > 1)

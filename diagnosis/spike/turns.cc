@@ -1,6 +1,10 @@
 #include "diagnosis/spike/turns.h"
 
 #include <algorithm>
+#include <vector>
+
+#include "diagnosis/measurements/rank_times.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 
@@ -20,6 +24,26 @@ std::optional<Turns> FindTurns(std::span<const StepSpike> unexplained,
   if (turns.cost_ns < options.min_share * step_ns) return std::nullopt;
   turns.stall_ns = turns.cost_ns * turns.steps / turns.slow_steps;
   return turns;
+}
+
+bool AreInKernels(const CrossRankView& view, std::span<const StepSpike> spikes) {
+  const auto has_spike = [&](size_t rank) {
+    return std::ranges::find(spikes, rank, &StepSpike::rank) != spikes.end();
+  };
+  std::vector<double> work(view.ranks().size(), 0);
+  std::vector<std::vector<double>> of_others(view.role_count());
+  ForEachRankTime(NumbersOf(view.ranks()), view.work_times(), [&](size_t i, const RankTime& row) {
+    work[i] = row.busy_ns;
+    if (!has_spike(i)) of_others[view.ranks()[i].role].push_back(work[i]);
+  });
+  double longer_ns = 0;
+  double in_kernels_ns = 0;
+  for (const StepSpike& spike : spikes) {
+    longer_ns += spike.excess_ns;
+    std::vector<double>& others = of_others[view.ranks()[spike.rank].role];
+    if (!others.empty()) in_kernels_ns += work[spike.rank] - Median(std::span(others));
+  }
+  return longer_ns > 0 && 2 * in_kernels_ns >= longer_ns;
 }
 
 }  // namespace eroica

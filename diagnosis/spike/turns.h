@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "diagnosis/measurements/cross_rank_view.h"
 #include "diagnosis/spike/step_spikes.h"
 
 namespace eroica {
@@ -30,5 +31,9 @@ struct Turns {
 // without peers count as others do. Nothing where fewer ranks have such steps, one has half of
 // them, or they cost less.
 std::optional<Turns> FindTurns(std::span<const StepSpike> unexplained, const TurnsOptions& options);
+
+// Whether the kernels that work on data take half and more of what these ranks are longer than the
+// others of their roles.
+bool AreInKernels(const CrossRankView& view, std::span<const StepSpike> spikes);
 
 }  // namespace eroica

@@ -65,10 +65,12 @@ INSTANTIATE_TEST_SUITE_P(
 class SmallJob {
  public:
   std::string kernel = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(x)";
-  double late_ms = 0;  // of rank 2's host, each step
-  bool hangs = false;  // rank 2 never comes to the last collective
+  double late_ms = 0;                    // of rank 2's host, each step
+  bool hangs = false;                    // rank 2 never comes to the last collective
+  std::string mark = "user_annotation";  // the category of its steps
+  double stall_ms = 0;  // in a kernel of ranks 0, 1 and 3 by turns, in three of seven steps
+  int steps = 14;
   static constexpr int kRanks = 4;
-  static constexpr int kSteps = 14;
 
   ProgramRun Diagnose() const {
     const ScratchDirectory scratch;
@@ -88,25 +90,38 @@ class SmallJob {
         R"({{"ph": "X", "cat": "{}", "name": "{}", "pid": {}, "tid": {}, "ts": {:.3f}, "dur": {:.3f}}},)",
         category, name, device ? 0 : 9, device ? 7 : 9, 1e3 * (1000 + ms), 1e3 * for_ms);
   }
+  // The rank that stalls in the step; -1: none.
+  static int StalledIn(int step) {
+    constexpr int kTurns[] = {-1, 0, -1, 1, -1, 3, -1};
+    return kTurns[step % 7];
+  }
   std::string TraceOf(int rank) const {
-    const double step_ms = 12 + late_ms;
     std::string events;
-    for (int step = 0; step < kSteps; ++step) {
-      const double begin = step * step_ms;
+    double begin = 0;
+    for (int step = 0; step < steps; ++step) {
+      const double stall = StalledIn(step) < 0 ? 0 : stall_ms;
+      const double own_stall = StalledIn(step) == rank ? stall_ms : 0;
+      const double step_ms = 12 + late_ms + stall;
       const double late = (rank == 2 ? late_ms : 0) + Jitter(rank, step);
-      const double end = begin + late_ms;
+      const double end = begin + late_ms + stall;
       events +=
-          Event("user_annotation", fmt::format("ProfilerStep#{}", step + 5), false, begin, step_ms);
+          Event(mark.c_str(), fmt::format("ProfilerStep#{}", step + 5), false, begin, step_ms);
       events += Event("cpu_op", "aten::mm", false, begin + late, 0.02);
-      events += Event("kernel", "gemm", true, begin + late + 0.1, 4);
-      events += Event("kernel", kernel, true, begin + late + 4.2, end + 5 - begin - late - 4.2);
+      events += Event("kernel", "gemm", true, begin + late + 0.1, 4 + own_stall);
+      events += Event("kernel", kernel, true, begin + late + 4.2 + own_stall,
+                      end + 5 - begin - late - 4.2 - own_stall);
       events += Event("kernel", "gemm", true, end + 5, 4 + Jitter(rank, step));
       events +=
           Event("kernel", kernel, true, end + 9 + Jitter(rank, step), 1.5 - Jitter(rank, step));
       events += Event("cuda_runtime", "cudaStreamSynchronize", false, begin + late + 0.1,
                       end + 10.6 - begin - late - 0.1);
+      begin += step_ms;
     }
-    if (hangs && rank != 2) events += Event("kernel", kernel, true, kSteps * step_ms, 5'000);
+    if (hangs) {
+      const std::string name = fmt::format("ProfilerStep#{}", steps + 5);
+      events += Event(mark.c_str(), name, false, begin, 5'000);
+      if (rank != 2) events += Event("kernel", kernel, true, begin, 5'000);
+    }
     events.pop_back();
     return fmt::format(
         R"({{"distributedInfo": {{"rank": {}, "world_size": {}}}, "traceEvents": [{}]}})", rank,
@@ -115,10 +130,11 @@ class SmallJob {
 };
 
 TEST(SmallTraces, AHealthyJobIsWhateverCarriesItsCollectives) {
-  for (const char* kernel : {"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(x)",
-                             "void deep_ep::intranode::combine<__nv_bfloat16, 8>(int4*)",
-                             "void vllm::cross_device_reduce_2stage<half, 8>(RankData*)",
-                             "oneccl_allreduce_pcie<half>"}) {
+  for (const char* kernel :
+       {"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(x)",
+        "void deep_ep::intranode::combine<__nv_bfloat16, 8>(int4*)",
+        "void vllm::cross_device_reduce_2stage<half, 8>(RankData*)", "oneccl_allreduce_pcie<half>",
+        "mcclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(mcclWorkElem)"}) {
     const ProgramRun run = SmallJob{.kernel = kernel}.Diagnose();
     EXPECT_EQ(run.exit_code, kExitNothingFound) << kernel << run.out << run.err;
   }
@@ -143,7 +159,26 @@ TEST(SmallTraces, WithoutAnyCollectiveNobodyCanTell) {
 TEST(SmallTraces, ACaptureThatEndsInACollectiveIsAHang) {
   const ProgramRun run = SmallJob{.hangs = true}.Diagnose();
   EXPECT_EQ(run.exit_code, kExitFindings) << run.out << run.err;
-  EXPECT_THAT(Words(run.out), HasSubstr("rank 2 never launched all_reduce number 28"));
+  EXPECT_THAT(Words(run.out),
+              HasSubstr("The job hangs for 5.00 s: rank 2 never launched all_reduce number 28"));
+}
+
+TEST(SmallTraces, StepsAreStepsInAnyCategoryOfTheHost) {
+  for (const char* mark : {"user_annotation", "cpu_op", "python_function", "cuda_runtime"}) {
+    const ProgramRun run = SmallJob{.late_ms = 4, .mark = mark}.Diagnose();
+    EXPECT_EQ(run.exit_code, kExitFindings) << mark << run.out << run.err;
+    EXPECT_THAT(Words(run.out), HasSubstr("Rank 2 holds 3 other ranks up by 4.00 ms a step"));
+  }
+}
+
+// Both that work varies and that nothing recorded explains the stalls would be wrong.
+TEST(SmallTraces, StallsWithinKernelsThatRotateAreOneFindingAndNobodys) {
+  const ProgramRun run = SmallJob{.stall_ms = 30, .steps = 28}.Diagnose();
+  EXPECT_EQ(run.exit_code, kExitFindings) << run.out << run.err;
+  EXPECT_THAT(Words(run.out),
+              AllOf(HasSubstr("1 finding "), HasSubstr("The straggler rotates among 3 ranks"),
+                    HasSubstr("by 30.0 ms: its kernels take longer then"),
+                    Not(HasSubstr("who rank")), Not(HasSubstr("Work varies"))));
 }
 
 }  // namespace
