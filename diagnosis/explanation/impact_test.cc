@@ -79,6 +79,16 @@ TEST(AssignImpacts, WithoutMarksTheSameFunctionIsTheSameTime) {
   EXPECT_NEAR(apart[1], 15, 0.01);
 }
 
+TEST(AssignImpacts, ADelayMayBeWaitedForInALaterStep) {
+  StagedJob job(4, 8, {5, 20, 20, 5});
+  for (uint32_t step = 0; step < 8; ++step) job.SetStep(1, step, {5, 50, 20, 5}, 0);
+  for (const uint32_t rank : {0U, 2U, 3U}) {
+    for (const uint32_t step : {3U, 7U}) job.SetStep(rank, step, {125, 20, 20, 5}, 120);
+  }
+  EXPECT_NEAR(ImpactsOf(job.View(), {Claim(FindingKind::kSlowRank, {1}, 28, "augment")})[0], 28,
+              0.01);
+}
+
 TEST(AssignImpacts, AllTogetherAreNoMoreThanWasLost) {
   TrainingView job = TwoSlowRanks();  // the others wait 40
   const std::vector<double> impacts = ImpactsOf(

@@ -76,20 +76,27 @@ class LossOfRanks {
   bool Take(const StepRow& row) {
     ++steps_;
     marked_ = marked_ && row.marked;
-    if (!marked_) return false;
+    const bool waits = std::ranges::any_of(row.peer_wait_ns, [](int64_t ns) { return ns > 0; });
+    some_wait_ = some_wait_ || waits;
+    all_wait_ = all_wait_ && waits;
+    if (!IsTold()) return false;
     loss_.Look(row);
     for (auto& [rank, lost_ns] : ranks_) lost_ns += LostBy(rank);
     return true;
   }
 
   std::optional<std::vector<double>> PerStep() const {
-    if (steps_ == 0 || !marked_) return std::nullopt;
+    if (steps_ == 0 || !IsTold()) return std::nullopt;
     std::vector<double> lost;
     for (const auto& [rank, lost_ns] : ranks_) lost.push_back(lost_ns / steps_);
     return lost;
   }
 
  private:
+  // Ranks that meet in some steps alone leave the others at different times: what one of these is
+  // late by is waited for in a later step.
+  bool IsTold() const { return marked_ && (all_wait_ || !some_wait_); }
+
   // In the step that was looked at last.
   double LostBy(RankId asked) const {
     const RankView* rank = view_.FindRank(asked);
@@ -110,6 +117,8 @@ class LossOfRanks {
   std::vector<std::pair<RankId, double>> ranks_;  // lost ns
   uint32_t steps_ = 0;
   bool marked_ = true;
+  bool some_wait_ = false;  // in some step some rank waited
+  bool all_wait_ = true;    // in every step some rank waited
 };
 
 }  // namespace

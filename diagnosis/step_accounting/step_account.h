@@ -22,8 +22,9 @@
 namespace eroica {
 
 // What the job lost by each of the ranks asked for, in ns a step; in their order. Ranks that are
-// not in the view lost nothing. Nothing where there are no steps, or where some rank does not tell
-// the stages of one.
+// not in the view lost nothing. Nothing where there are no steps, where some rank does not tell the
+// stages of one, or where ranks wait in some steps and in others none does (local SGD): there steps
+// do not begin together.
 std::optional<std::vector<double>> LostPerStep(const CrossRankView& view,
                                                std::span<const RankId> asked);
 

@@ -76,6 +76,29 @@ TEST(StepAccount, ChargesTheCulpritWithItsExcess) {
   EXPECT_THAT(LostByRank(SlowLoader().View()), ElementsAre(0, 30, 0, 0));
 }
 
+// Local SGD: rank 1 computes 30 ms longer in each step, and the others wait for it at the begin of
+// every fourth one.
+StagedJob AveragesEveryFourthStep() {
+  StagedJob job(4, 8, {5, 20, 20, 5});
+  for (uint32_t step = 0; step < 8; ++step) {
+    for (uint32_t rank = 0; rank < 4; ++rank) {
+      if (rank != 1 && step % 4 == 3) job.SetStep(rank, step, {125, 20, 20, 5}, 120);
+    }
+    job.SetStep(1, step, {5, 50, 20, 5}, 0);
+  }
+  return job;
+}
+
+TEST(StepAccount, IsNotTakenWhereRanksMeetInSomeStepsAlone) {
+  EXPECT_THAT(LostByRank(AveragesEveryFourthStep().View()), IsEmpty());
+}
+
+TEST(StepAccount, NobodyWhoWaitsInAnyStepIsNothingLost) {
+  StagedJob job(4, 5, {10, 40, 80, 10});
+  job.Set(1, {40, 40, 80, 10}, 0);
+  EXPECT_THAT(LostByRank(job.View()), ElementsAre(0, 0, 0, 0));
+}
+
 TEST(StepAccount, WhatTheWaitingHidesBelongsToTheBackwardPass) {
   // All leave the backward pass together: only the waiting tells that rank 2 works 20 ms longer in
   // it.
