@@ -44,8 +44,14 @@ bool Trains(std::string_view frame) {
 // What a training step is made of.
 bool IsOfTraining(std::string_view frame) { return FeedsOrSaves(frame) || Trains(frame); }
 
+// CPython's own, as traces show it.
+bool Sleeps(std::string_view frame) {
+  return IsBuiltin(frame) && frame.find("sleep") != std::string_view::npos;
+}
+
 struct FrameTime {
-  double ns = 0;  // a step
+  double ns = 0;        // a step
+  double sleep_ns = 0;  // of these
   size_t depth = 0;
   std::string_view stack;
 };
@@ -124,6 +130,7 @@ FrameTimes UnneededOf(const PatternBatch& batch) {
       if (recursive || python.IsLoop(frames[depth])) continue;
       FrameTime& time = times[frames[depth]];
       time.ns += ns;
+      if (Sleeps(frames.back())) time.sleep_ns += ns;
       time.depth = std::max(time.depth, depth);
       const std::string_view stack = pattern.stack;
       const bool leaf = depth + 1 == frames.size();
@@ -131,6 +138,9 @@ FrameTimes UnneededOf(const PatternBatch& batch) {
           leaf ? stack : stack.substr(0, static_cast<size_t>(frames[depth].data() - stack.data()));
     }
   }
+  if (batch.host_only)
+    std::erase_if(times,
+                  [](const auto& time) { return time.second.sleep_ns < kHalf * time.second.ns; });
   return times;
 }
 

@@ -28,12 +28,14 @@ struct UnneededPython {
   uint32_t ranks = 0;
 };
 
-// On ranks without a device, where Python and operators compute, only what lies outside of forward
-// and backward pass, optimizer, data loading and communication, and only where those are recognized
-// for a tenth of Python's time: of a job whose training is called otherwise (JAX, own C++) nobody
-// knows what it needs. On ranks with one, any function by itself, since the device idles meanwhile.
-// The training loop's own frame and its callers contain the steps, and are not named. Data
-// loading is left out on both: what it may cost is known to the job's past alone.
+// On ranks without a device, where Python and operators compute, only what sleeps for half of its
+// time and lies outside of forward and backward pass, optimizer, data loading and communication,
+// and only where those are recognized for a tenth of Python's time: of a job whose training is
+// called otherwise (JAX, own C++) nobody knows what it needs, and what computes may be needed under
+// any name (an environment's step, augmentation, a tokenizer). On ranks with one, any function by
+// itself, since the device idles meanwhile. The training loop's own frame and its callers contain
+// the steps, and are not named. Data loading is left out on both: what it may cost is known to the
+// job's past alone.
 std::optional<UnneededPython> FindUnneededPython(const CrossRankView& view,
                                                  const ExpectationOptions& options);
 

@@ -16,6 +16,7 @@ using ::testing::SizeIs;
 constexpr char kMain[] = "train.py: <module> > train.py: main";
 constexpr char kForward[] = "train.py: <module> > train.py: main > model.py: forward";
 constexpr char kMetrics[] = "train.py: <module> > train.py: main > metrics.py: compute_metrics";
+constexpr char kSleep[] = "<built-in function sleep>";
 
 // A step of 100 ms, half of it in the forward pass; host_only: what Python runs there stands for
 // kernels.
@@ -35,14 +36,24 @@ std::optional<UnneededPython> Find(TrainingView& job) {
 
 TEST(UnneededPython, NamesTheFunctionThatAllRanksSpendTheirStepsIn) {
   TrainingView job = Job();
-  job.RunOnAll("<built-in function sleep>", 40, kMetrics)
-      .RunOnAll("metrics.py: compute_metrics", 5, kMain);
+  job.RunOnAll(kSleep, 40, kMetrics).RunOnAll("metrics.py: compute_metrics", 5, kMain);
   const std::optional<UnneededPython> found = Find(job);
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->name, "metrics.py: compute_metrics");
   EXPECT_EQ(found->stack, kMain);
   EXPECT_NEAR(found->ns, 45e6, 1e3);
   EXPECT_EQ(found->ranks, 4u);
+}
+
+// Where Python computes, an environment's step and a tokenizer are part of the training.
+TEST(UnneededPython, WithoutADeviceWhatComputesMayBeNeeded) {
+  TrainingView job = Job();
+  job.RunOnAll("env.py: step", 40, kMain);
+  EXPECT_FALSE(Find(job).has_value());
+  TrainingView sleeps_a_little = Job();
+  sleeps_a_little.RunOnAll("env.py: step", 40, kMain)
+      .RunOnAll(kSleep, 30, std::string(kMain) + " > env.py: step");
+  EXPECT_FALSE(Find(sleeps_a_little).has_value());
 }
 
 TEST(UnneededPython, WhatTrainingIsMadeOfIsNeeded) {
@@ -52,7 +63,7 @@ TEST(UnneededPython, WhatTrainingIsMadeOfIsNeeded) {
         "train.py: main > checkpointing.py: save_checkpoint",
         "train.py: main > torch/distributed/distributed_c10d.py: all_reduce"}) {
     TrainingView job = Job();
-    job.RunOnAll("<built-in function sleep>", 40, stack);
+    job.RunOnAll(kSleep, 40, stack);
     EXPECT_FALSE(Find(job).has_value()) << stack;
   }
 }
@@ -75,7 +86,7 @@ TEST(UnneededPython, AModuleThatIsTheTrainingLoopIsNeeded) {
 
 TEST(UnneededPython, AFunctionThatIsTheTrainingLoopIsNeeded) {
   TrainingView job = Job();
-  job.RunOnAll("train.py: main", 45, "train.py: <module>");
+  job.RunOnAll(kSleep, 45, "train.py: <module> > train.py: main");
   EXPECT_FALSE(Find(job).has_value());
   TrainingView thread = Job(4, false);
   constexpr char kThread[] = "threading.py: _bootstrap > threading.py: run";
@@ -88,7 +99,7 @@ TEST(UnneededPython, AFunctionThatIsTheTrainingLoopIsNeeded) {
 TEST(UnneededPython, WhereNoTrainingIsRecognizedNothingIsUnneeded) {
   TrainingView job(4);
   for (PatternBatch& batch : job.batches()) batch.host_only = true;
-  job.RunOnAll("solver.py: advance", 60, kMain).RunOnAll("io.py: write", 20, kMain);
+  job.RunOnAll("solver.py: advance", 60, kMain).RunOnAll(kSleep, 20, kMetrics);
   EXPECT_FALSE(Find(job).has_value());
 }
 
@@ -96,34 +107,33 @@ TEST(UnneededPython, WhereNoTrainingIsRecognizedNothingIsUnneeded) {
 TEST(UnneededPython, AMainThreadThatOnlyWaitsForItsTrainerIsNoWork) {
   TrainingView job(4);
   for (PatternBatch& batch : job.batches()) batch.host_only = true;
-  job.RunOnAll("worker.py: main_loop", 90, "default_worker.py: <module>")
+  job.RunOnAll(kSleep, 90, "default_worker.py: <module> > worker.py: main_loop")
       .RunOnAll("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 5);
   EXPECT_FALSE(Find(job).has_value());
 }
 
 TEST(UnneededPython, OneRankWithoutItIsNotAll) {
   TrainingView job = Job();
-  for (uint32_t rank = 0; rank < 3; ++rank) job.Run(rank, "metrics.py: compute_metrics", 40, kMain);
+  for (uint32_t rank = 0; rank < 3; ++rank) job.Run(rank, kSleep, 40, kMetrics);
   EXPECT_FALSE(Find(job).has_value());
 }
 
 TEST(UnneededPython, RanksThatDifferAreComparedByOthers) {
   TrainingView job = Job();
-  job.RunOnAll("metrics.py: compute_metrics", 40, kMain)
-      .Run(2, "metrics.py: compute_metrics", 40, "train.py: <module> > train.py: main > again");
+  job.RunOnAll(kSleep, 40, kMetrics)
+      .Run(2, kSleep, 40, std::string(kMetrics) + " > metrics.py: again");
   EXPECT_FALSE(Find(job).has_value());
 }
 
 TEST(UnneededPython, WhatComesNowAndThenIsNotEveryStep) {
   TrainingView job = Job();
-  for (uint32_t rank = 0; rank < 4; ++rank)
-    job.RunInSteps(rank, "evaluate.py: evaluate", 400, 2, 4, kMain);
+  for (uint32_t rank = 0; rank < 4; ++rank) job.RunInSteps(rank, kSleep, 400, 2, 4, kMetrics);
   EXPECT_FALSE(Find(job).has_value());
 }
 
 TEST(UnneededPython, SmallSharesAndWaitsAreExpected) {
   TrainingView small = Job();
-  small.RunOnAll("metrics.py: compute_metrics", 5, kMain);
+  small.RunOnAll(kSleep, 5, kMetrics);
   EXPECT_FALSE(Find(small).has_value());
   TrainingView waits = Job();
   waits.RunOnAll("queue.py: get", 40, kMain);
@@ -133,7 +143,7 @@ TEST(UnneededPython, SmallSharesAndWaitsAreExpected) {
 
 TEST(UnneededPython, TwoRanksAreTooFewToSpeakOfAll) {
   TrainingView job = Job(2);
-  job.RunOnAll("metrics.py: compute_metrics", 40, kMain);
+  job.RunOnAll(kSleep, 40, kMetrics);
   EXPECT_FALSE(Find(job).has_value());
 }
 
@@ -157,7 +167,7 @@ TEST(UnneededPython, WithoutKernelsNothingIsKnownOfADevice) {
 
 TEST(RegressionOperator, WithoutAPastTheExpectationSpeaks) {
   TrainingView job = Job(8);
-  job.RunOnAll("metrics.py: compute_metrics", 40, kMain).Finish();
+  job.RunOnAll(kSleep, 40, kMetrics).Finish();
   const CrossRankView view(job.batches(), job.summaries());
   std::vector<Finding> findings;
   RegressionOperator().Evaluate(view, findings);
