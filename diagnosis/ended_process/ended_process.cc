@@ -13,9 +13,10 @@
 namespace eroica {
 namespace {
 
-// A status that the launcher took before anybody else could read it may have been a success.
 constexpr double kConfidence = 0.95;
-constexpr double kConfidenceWithoutStatus = 0.7;
+// A status that the launcher took before anybody else could read it may have been a success; and
+// one that is a success says nothing of a fault.
+constexpr double kConfidenceOfOthersEnds = 0.7;
 
 std::string SignalText(int32_t number) {
   const char* const name = ::sigabbrev_np(number);
@@ -66,6 +67,11 @@ std::string ActionText(const RankStanding& standing) {
         "Find who sent {} to process {} on {}: the scheduler's limits, the kernel's log (out of "
         "memory), or a person.",
         SignalText(end.signal), standing.pid, standing.host);
+  if (end.is_orderly())
+    return fmt::format(
+        "Look for why rank {} left its loop: fewer batches than the others (a dataset that does "
+        "not divide evenly, drop_last, join()), a break, or an exit in its code.",
+        rank);
   return fmt::format(
       "Read the standard error of rank {}: the traceback there names the line. Then restart the "
       "job.",
@@ -88,26 +94,32 @@ std::string ExplanationText(const RankStanding& standing, uint32_t world_size) {
 }
 
 void AddSentences(const RankStanding& standing, Finding* finding) {
-  finding->title = fmt::format("The process of rank {} {}{}.", standing.rank.value,
-                               HowText(*standing.end), WhereText(standing));
+  finding->title =
+      fmt::format("The process of rank {} {}{}{}.", standing.rank.value, HowText(*standing.end),
+                  WhereText(standing), standing.end->is_orderly() ? ", before the others" : "");
   finding->explanation = ExplanationText(standing, finding->world_size);
   finding->suggested_action = ActionText(standing);
   if (!standing.end->is_known())
     finding->caveats.push_back(
         "How it ended is not known: its launcher took the exit status before anybody else could "
         "read it.");
+  if (standing.end->is_orderly())
+    finding->caveats.push_back(
+        "It ended with success. That the others failed because of it follows from the order: "
+        "several of them failed after it.");
 }
 
 }  // namespace
 
 std::optional<Finding> FindEndedProcess(const RankStanding& standing, uint32_t world_size) {
-  if (!standing.end || standing.end->is_orderly()) return std::nullopt;
+  if (!standing.end) return std::nullopt;
+  const bool shows_fault = standing.end->is_known() && !standing.end->is_orderly();
   Finding finding;
   finding.job = standing.job;
   finding.kind = FindingKind::kHang;
   finding.subkind = kEndedProcess;
   finding.severity = Severity::kCritical;
-  finding.confidence = standing.end->is_known() ? kConfidence : kConfidenceWithoutStatus;
+  finding.confidence = shows_fault ? kConfidence : kConfidenceOfOthersEnds;
   finding.operator_name = "ended_process";
   finding.operator_version = "1";
   finding.world_size = std::max(world_size, standing.world_size);

@@ -98,8 +98,17 @@ TEST(EndedProcess, SaysNoStepWhereNoneIsKnown) {
   EXPECT_NE(finding->explanation.find("The other rank cannot"), std::string::npos);
 }
 
-TEST(EndedProcess, SuccessAndProcessesThatLiveAreNone) {
-  EXPECT_FALSE(FindEndedProcess(Ended({.exit_code = 0}), 4));
+// A launcher's host sends it where others failed for want of it.
+TEST(EndedProcess, ARankThatLeftWithSuccessSaysSo) {
+  const Finding finding = FindingOfEnd({.exit_code = 0});
+  EXPECT_NE(finding.title.find("ended with exit code 0 in step 137"), std::string::npos);
+  EXPECT_NE(finding.title.find(", before the others."), std::string::npos);
+  EXPECT_NE(finding.suggested_action.find("fewer batches"), std::string::npos);
+  EXPECT_LT(finding.confidence, 0.9);
+  ASSERT_EQ(finding.caveats.size(), 1u);
+}
+
+TEST(EndedProcess, ProcessesThatLiveAreNone) {
   RankStanding lives = Ended({});
   lives.end.reset();
   EXPECT_FALSE(FindEndedProcess(lives, 4));

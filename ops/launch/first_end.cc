@@ -5,6 +5,18 @@
 #include <utility>
 
 namespace eroica {
+namespace {
+
+void InsertByTime(const EndedRank& ended, std::vector<EndedRank>& ends) {
+  ends.insert(std::ranges::upper_bound(ends, ended.time_ns, {}, &EndedRank::time_ns), ended);
+}
+
+// And not by a signal that a launcher sends to those that are left.
+bool FailedByItself(const EndedRank& ended) {
+  return ended.end.exit_code > 0 || ended.end.signal == SIGABRT;
+}
+
+}  // namespace
 
 void FirstEnd::Begin(const RankProcess& process) {
   const bool has_failed = std::ranges::any_of(
@@ -15,17 +27,19 @@ void FirstEnd::Begin(const RankProcess& process) {
       if (std::optional<EndedRank> first = TakeFirst()) restarted_after_ = std::move(first);
     }
     failed_.clear();
+    succeeded_.clear();
     said_ = false;
   }
+  std::erase_if(succeeded_, [&](const EndedRank& ended) {  // one training after the other
+    return ended.process.rank == process.rank;
+  });
   running_[process.rank] = process.pid;
 }
 
 void FirstEnd::End(const EndedRank& ended) {
   const auto known = running_.find(ended.process.rank);
   if (known != running_.end() && known->second == ended.process.pid) running_.erase(known);
-  if (ended.end.is_orderly()) return;
-  const auto after = std::ranges::upper_bound(failed_, ended.time_ns, {}, &EndedRank::time_ns);
-  failed_.insert(after, ended);
+  InsertByTime(ended, ended.end.is_orderly() ? succeeded_ : failed_);
 }
 
 // Most of the ranks ended by one signal that asks for an end: a scheduler or a person asked.
@@ -40,13 +54,24 @@ bool FirstEnd::WereToldToEnd() const {
 
 // A process may have ended with success where its status is not known: one that ended well before
 // the first known failure is not taken for the cause.
-const EndedRank& FirstEnd::First() const {
+const EndedRank& FirstEnd::FirstFailure() const {
   const EndedRank& first = failed_.front();
   if (first.end.is_known()) return first;
   const auto known =
       std::ranges::find_if(failed_, [](const EndedRank& ended) { return ended.end.is_known(); });
   const bool is_later = known != failed_.end() && known->time_ns - first.time_ns > kTogetherNs;
   return is_later ? *known : first;
+}
+
+// A rank that leaves its loop early ends with success, and the others fail soon, for they cannot
+// complete a collective without it. After a training that is complete most ranks end with success,
+// and one fails for reasons of its own.
+const EndedRank& FirstEnd::First() const {
+  const EndedRank& failure = FirstFailure();
+  const auto left = std::ranges::count_if(
+      succeeded_, [&](const EndedRank& ended) { return ended.time_ns <= failure.time_ns; });
+  const auto failed = std::ranges::count_if(failed_, FailedByItself);
+  return left > 0 && failed > 1 && left < failed ? succeeded_.front() : failure;
 }
 
 std::optional<EndedRank> FirstEnd::TakeFirst() {

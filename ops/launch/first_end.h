@@ -1,5 +1,6 @@
 // Which process of a job's ranks ended first and made the job fail. Launchers end the others then,
-// and what they do not end fails by itself: those are consequences. Claim and silence:
+// and what they do not end fails by itself: those are consequences. So it is where a rank leaves
+// with success before the others: they fail for want of it. Claim and silence:
 // diagnosis/ended_process/README.md. Pure: takes the time as an argument. Owner: one thread.
 #pragma once
 
@@ -37,11 +38,13 @@ class FirstEnd {
 
  private:
   bool WereToldToEnd() const;
+  const EndedRank& FirstFailure() const;
   const EndedRank& First() const;
   std::optional<EndedRank> TakeFirst();
 
   std::map<uint32_t, pid_t> running_;  // by rank
   std::vector<EndedRank> failed_;      // of this attempt, by time
+  std::vector<EndedRank> succeeded_;   // likewise
   std::optional<EndedRank> restarted_after_;
   bool said_ = false;
 };

@@ -81,6 +81,47 @@ TEST_F(FirstEndTest, SuccessIsNoFailure) {
   EXPECT_EQ(AtEnd(), 1);
 }
 
+TEST_F(FirstEndTest, ARankThatLeavesBeforeTheOthersMakesThemFail) {
+  Begin(4);
+  End(2, 10 * kSecond, kSuccess);
+  End(1, 12 * kSecond, kError);
+  End(3, 12 * kSecond + 1, kError);
+  End(0, 12 * kSecond + 2, kTerminated);
+  EXPECT_EQ(AtEnd(), 2);
+}
+
+TEST_F(FirstEndTest, OneThatFailsWhenTheTrainingIsCompleteIsNamed) {
+  Begin(4);
+  for (const uint32_t rank : {1u, 2u, 3u}) End(rank, 10 * kSecond + rank, kSuccess);
+  End(0, 11 * kSecond, kError);
+  EXPECT_EQ(AtEnd(), 0);
+}
+
+TEST_F(FirstEndTest, OneThatFailsWhileOthersStillEndIsNamed) {
+  Begin(4);
+  End(3, 10 * kSecond, kSuccess);
+  End(0, 11 * kSecond, kError);
+  for (const uint32_t rank : {1u, 2u}) End(rank, 11 * kSecond + rank, kTerminated);
+  EXPECT_EQ(AtEnd(), 0);
+}
+
+TEST_F(FirstEndTest, ASuccessAfterTheFailureIsNoCause) {
+  Begin(4);
+  End(1, 10 * kSecond, kError);
+  End(2, 10 * kSecond + 1, kSuccess);
+  End(3, 10 * kSecond + 2, kError);
+  EXPECT_EQ(AtEnd(), 1);
+}
+
+TEST_F(FirstEndTest, TheSuccessOfATrainingBeforeIsNoCause) {
+  Begin(3);
+  for (uint32_t rank = 0; rank < 3; ++rank) End(rank, 10 * kSecond + rank, kSuccess);
+  Begin(3, 200);
+  End(1, 20 * kSecond, kError, 200);
+  End(0, 20 * kSecond + 1, kError, 200);
+  EXPECT_EQ(AtEnd(), 1);
+}
+
 TEST_F(FirstEndTest, AJobThatIsToldToEndDoes) {
   Begin(2);
   End(0, 10 * kSecond, kError);

@@ -79,9 +79,11 @@ TEST_F(DiagnoseStandingsTest, AJobThatContinuesResolvesIt) {
   EXPECT_EQ(context_.findings[1].state, FindingState::kResolved);
 }
 
-TEST_F(DiagnoseStandingsTest, SuccessIsNoFinding) {
+TEST_F(DiagnoseStandingsTest, ARankThatLeftWithSuccessExplainsThoseThatFailAfterIt) {
   Send(Ended(2, 100, {.exit_code = 0}));
-  EXPECT_THAT(context_.findings, IsEmpty());
+  Send(Ended(3, 102, {.exit_code = 1}));
+  ASSERT_THAT(context_.findings, SizeIs(1));
+  EXPECT_EQ(context_.findings[0].culprits[0].rank, 2);
 }
 
 // Three ranks wait for a fourth, which sends nothing. Where its process is known to have ended,
