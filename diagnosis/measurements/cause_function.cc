@@ -280,6 +280,27 @@ Candidates OnlyHere(const Candidates& candidates, const CauseFunction& source) {
   return only;
 }
 
+// PyTorch's own: it calls the data set and what makes a batch of samples, which are the script's.
+bool IsOfDataLoader(std::string_view frame) {
+  return frame.starts_with("torch/utils/data/") || frame.starts_with("enumerate(DataLoader)");
+}
+
+// The candidates that a frame of the data loader spends most of its excess in, of the script's.
+Candidates CalledByLoader(const Candidates& candidates, const CauseFunction& loader,
+                          const CauseOptions& options) {
+  constexpr double kMost = 0.75;
+  const double depth = candidates.at(loader.name).first->depth();
+  Candidates called;
+  for (const auto& [frame, candidate] : candidates) {
+    const CauseFunction& cause = candidate.second;
+    if (IsBuiltin(frame) || IsOfDataLoader(frame) || candidate.first->depth() <= depth) continue;
+    if (cause.coverage >= kMost * loader.coverage &&
+        cause.specificity >= loader.specificity - options.specificity_slack)
+      called.emplace(frame, candidate);
+  }
+  return called;
+}
+
 // The best name of all candidates; nullptr where there are none.
 const CauseFunction* NameOf(const CrossRankView& view, RankIndex rank, const Candidates& candidates,
                             const CauseOptions& options) {
@@ -289,6 +310,11 @@ const CauseFunction* NameOf(const CrossRankView& view, RankIndex rank, const Can
   if (source == nullptr) return builtin == nullptr ? nullptr : &candidates.at(builtin->name).second;
   const Candidates only = OnlyHere(candidates, *source);
   if (!only.empty()) source = &candidates.at(Deepest(Best(only, options), false)->name).second;
+  if (IsOfDataLoader(source->name)) {
+    const Candidates called = CalledByLoader(candidates, *source, options);
+    if (!called.empty())
+      source = &candidates.at(Deepest(Best(called, options), false)->name).second;
+  }
   if (builtin == nullptr) builtin = BuiltinBeyond(*source, candidates, options);
   const bool is_builtin = builtin != nullptr && (options.prefer_builtin ||
                                                  IsCalledFromAnywhere(view, rank, builtin->name));

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "diagnosis/measurements/training_view.h"
 #include "schemas/time_unit.h"
 
@@ -23,6 +25,30 @@ TEST(FindCauseFunction, ABuiltInFunctionIsNamedByTheFrameThatCallsIt) {
   ASSERT_TRUE(cause);
   EXPECT_EQ(cause->name, "read_record");
   EXPECT_EQ(cause->hottest_leaf, "<built-in function sleep>");
+}
+
+// PyTorch's loader calls the data set: its own frames hold a little more, and are in nobody's code.
+TEST(FindCauseFunction, WhatADataLoaderCallsIsNamedBeforeTheLoader) {
+  constexpr char kLoader[] = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
+  constexpr char kFetch[] = "torch/utils/data/_utils/fetch.py(49): fetch";
+  const std::string fetch = std::string("main > ") + kLoader + " > " + kFetch;
+  const auto cause_of = [&](double item_ms, double collate_ms) {
+    TrainingView job(4);
+    job.RunOnAll("forward", 60, "main").Run(2, "data.py(9): __getitem__", item_ms, fetch);
+    job.Run(2, "data.py(20): collate", collate_ms, fetch);
+    return CauseOf(job, 2, item_ms + collate_ms);
+  };
+  EXPECT_EQ(cause_of(33, 7)->name, "data.py(9): __getitem__");
+  EXPECT_EQ(cause_of(7, 33)->name, "data.py(20): collate");
+  EXPECT_EQ(cause_of(22, 18)->name, kFetch) << "it is neither of them";
+}
+
+TEST(FindCauseFunction, OtherCallersAreNamedWhereTheyHoldClearlyMore) {
+  TrainingView job(4);
+  job.RunOnAll("forward", 60, "main")
+      .Run(2, "part", 33, "main > slow")
+      .Run(2, "rest", 7, "main > slow");
+  EXPECT_EQ(CauseOf(job, 2, 40)->name, "slow");
 }
 
 // What else the rank runs on a busy host takes little longer than on its peers.
