@@ -38,15 +38,6 @@ PeerMedian LateExcess::MedianOf(const Members& members, const Value& value) {
   return PeerMedian(values_);
 }
 
-template <typename Members, typename Value>
-PeerMedian LateExcess::MedianOfReached(const Members& members, size_t stage, const Value& value) {
-  const PeerMedian median = MedianOf(members, value);
-  // Who is furthest is latest.
-  if (median.has_peers())
-    most_lag_ns_[stage] = std::max(most_lag_ns_[stage], median.Over(std::ranges::max(values_)));
-  return median;
-}
-
 template <typename Members>
 LateExcess::Usual LateExcess::UsualOf(const StepRow& row, const Members& members) {
   Usual usual{.busy_ns = MedianOf(members, [&](size_t i) { return BusyNs(row, i); })};
@@ -54,12 +45,10 @@ LateExcess::Usual LateExcess::UsualOf(const StepRow& row, const Members& members
   const auto& [data, forward, backward, optimizer] = row.stage_ns;
   usual.stage_ns[kForward] = MedianOf(members, [&](size_t i) { return forward[i]; });
   usual.stage_ns[kOptimizer] = MedianOf(members, [&](size_t i) { return optimizer[i]; });
-  usual.reached_ns[kForward] =
-      MedianOfReached(members, kForward, [&](size_t i) { return data[i]; });
-  usual.reached_ns[kBackward] =
-      MedianOfReached(members, kBackward, [&](size_t i) { return data[i] + forward[i]; });
-  usual.reached_ns[kOptimizer] = MedianOfReached(
-      members, kOptimizer, [&](size_t i) { return data[i] + forward[i] + backward[i]; });
+  usual.reached_ns[kForward] = MedianOf(members, [&](size_t i) { return data[i]; });
+  usual.reached_ns[kBackward] = MedianOf(members, [&](size_t i) { return data[i] + forward[i]; });
+  usual.reached_ns[kOptimizer] =
+      MedianOf(members, [&](size_t i) { return data[i] + forward[i] + backward[i]; });
   usual.stage_ns[kData] = usual.reached_ns[kForward];
   return usual;
 }
@@ -92,10 +81,14 @@ void LateExcess::PutToStages(const StepRow& row) {
     }
     late_ns_[kBackward][k] = rest;  // what no stage claims
     int64_t reached = 0;
+    double excess_before = late_ns_[kData][k];
     for (size_t stage = kForward; stage < kStepStageCount; ++stage) {
       reached += row.stage_ns[stage - 1][i];
-      late_ns_[stage][k] +=
-          std::max(0.0, usual.reached_ns[stage].Over(static_cast<double>(reached)));
+      const double later = usual.reached_ns[stage].Over(static_cast<double>(reached));
+      const double lag = std::clamp(later, 0.0, excess_before);
+      most_lag_ns_[stage] = std::max(most_lag_ns_[stage], lag);
+      excess_before += late_ns_[stage][k];
+      late_ns_[stage][k] += lag;
     }
   }
 }

@@ -44,8 +44,6 @@ class LateExcess {
   Usual UsualOf(const StepRow& row, const Members& members);
   template <typename Members, typename Value>
   PeerMedian MedianOf(const Members& members, const Value& value);
-  template <typename Members, typename Value>
-  PeerMedian MedianOfReached(const Members& members, size_t stage, const Value& value);
   void FindLate(const StepRow& row);
   void PutToStages(const StepRow& row);
 

@@ -123,6 +123,17 @@ TEST(StepAccount, ExcessesSideBySideCountOnce) {
   EXPECT_THAT(LostByRank(job.View()), ElementsAre(30, 0, 0, 0));
 }
 
+TEST(StepAccount, ADelayBehindTheLastSynchronizationIsWaitedForInTheNextStep) {
+  // Rank 2 calls back for 30 ms after its optimizer, and so begins each step 30 ms later. What the
+  // others do before they meet varies: who began early waits longer.
+  StagedJob job(4, 4, {5, 20, 50, 5}, 32);
+  for (uint32_t step = 0; step < 4; ++step) {
+    job.SetStep(step % 2, step, {5, 20, 70, 5}, 52);
+    job.SetStep(2, step, {5, 20, 20, 35}, 2);
+  }
+  EXPECT_THAT(LostByRank(job.View()), ElementsAre(0, 0, 30, 0));
+}
+
 TEST(StepAccount, RanksLateTogetherShareTheLoss) {
   StagedJob job(6, 5, {10, 40, 80, 10}, 35);
   job.Set(1, {40, 40, 50, 10}, 5).Set(4, {30, 40, 60, 10}, 15);  // 30 and 20 ms late
