@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 
 #include "producers/core/event_time.h"
 
@@ -58,8 +59,13 @@ void StepDetector::BeginStep(int64_t time_ns, std::vector<Mark>* marks) {
 }
 
 void StepDetector::Finish(std::vector<Mark>* marks) const {
-  if (has_begun())
-    marks->push_back({std::max(may_end_ns_, step_begin_ns_), MarkKind::kStepEnd, step_});
+  if (!has_begun()) return;
+  const int64_t end_ns = std::max(may_end_ns_, step_begin_ns_);
+  const bool from_optimizer = !explicit_ && !has_dataloader_ && !durations_.empty();
+  // Unless the optimizer runs forward and backward pass, as a closure.
+  const bool is_rest =
+      from_optimizer && 2 * (end_ns - step_begin_ns_) < duration_sum_ns_ / std::ssize(durations_);
+  marks->push_back({is_rest ? step_begin_ns_ : end_ns, MarkKind::kStepEnd, step_});
 }
 
 // The run before the event at hand is whole.

@@ -65,7 +65,8 @@ class StepDetector {
   void Step(int64_t time_ns, std::vector<Mark>* marks);
   // Nothing follows any more. The step at hand ends with its last optimizer step: with its end,
   // where that was seen. Where it has none, nobody knows when it ended: it ends where it began, by
-  // which readers know it.
+  // which readers know it. So it does where steps begin with the optimizer and only its own work is
+  // left: the loop ended there.
   void Finish(std::vector<Mark>* marks) const;
   // Around a checkpoint: the steps in it are not measured.
   void SetPaused(bool paused) { paused_ = paused; }

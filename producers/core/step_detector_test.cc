@@ -134,6 +134,22 @@ TEST_F(StepDetectorTest, TheLastStepEndsWhenItsOptimizerHasEnded) {
   EXPECT_THAT(Marks(), ElementsAre("b0@10", "e0@60"));
 }
 
+// The last of its steps would be its optimizer alone.
+TEST_F(StepDetectorTest, ALoopThatStepsFromOptimizerToOptimizerEndsWithTheLast) {
+  Feed("OOO");
+  detector_.MayEnd(34 * kNsPerMs);
+  detector_.Finish(&marks_);
+  EXPECT_THAT(Marks(), ElementsAre("b0@10", "e0@20", "b1@20", "e1@30", "b2@30", "e2@30"));
+}
+
+// As LBFGS does.
+TEST_F(StepDetectorTest, AnOptimizerThatRunsTheStepAsAClosureHasALastStep) {
+  Feed("OOO");
+  detector_.MayEnd(39 * kNsPerMs);
+  detector_.Finish(&marks_);
+  EXPECT_THAT(Marks(), ElementsAre("b0@10", "e0@20", "b1@20", "e1@30", "b2@30", "e2@39"));
+}
+
 TEST_F(StepDetectorTest, ALoopThatIsOnlyCountedHasNoLastStep) {
   detector_.Finish(&marks_);
   EXPECT_TRUE(marks_.empty()) << "there was no step at all";
