@@ -240,8 +240,11 @@ void StackAttribution::Close(int64_t end_ns, const std::optional<RunTimes>& time
     const Parts parts = PartsOf(end_ns, times);
     Shares waits;
     if (!stretch_.is_covered()) waits = Tile(end_ns, parts);
-    SpreadWait(stretch_.time_ns + (stretch_.is_covered() ? 0 : parts.blocked_ns), end_ns,
-               parts.waited_ns, waits);
+    // A collective goes before all that Python does. Another wait would lose what is emitted in it.
+    const bool is_of_cover = stretch_.is_covered() && !stretch_.in_collective;
+    if (!is_of_cover)
+      SpreadWait(stretch_.time_ns + (stretch_.is_covered() ? 0 : parts.blocked_ns), end_ns,
+                 parts.waited_ns, waits);
   }
   samples_.clear();
   blocks_.Begin();

@@ -23,10 +23,12 @@
 // is seen more often than it should: a sampler that waits for a processor itself comes late, when
 // short blocks are over.
 //
-// What the thread does inside a collective or a wait of its data loader is that interval's:
-// nothing is emitted there. Consecutive equal functions are one interval, cut where it grows long,
-// so that windows can close behind it. Owner: one thread. Times do not decrease from call to call;
-// one that does is taken for the latest time seen.
+// What the thread does inside a collective or a wait of its data loader is that interval's: nothing
+// is emitted there, but for waits for a processor inside a collective. (MPI's receive from any
+// source spins: on a busy host it mostly waits for a processor, and yet for its peers.) Consecutive
+// equal functions are one interval, cut where it grows long, so that windows can close behind it.
+// Owner: one thread. Times do not decrease from call to call; one that does is taken for the latest
+// time seen.
 #pragma once
 
 #include <algorithm>

@@ -84,6 +84,23 @@ TEST_F(StackAttributionTest, WaitsForAProcessorTakeNothingFromWhatSleeps) {
   for (const auto& [start_ns, end_ns, leaf] : waits_) EXPECT_GE(start_ns, 31 * kNsPerMs) << leaf;
 }
 
+// A receive of MPI spins until a message comes: on a busy host it is mostly not let run.
+TEST_F(StackAttributionTest, WaitsForAProcessorInsideAnotherWaitAreThatWaits) {
+  for (const bool in_collective : {false, true}) {
+    waits_.clear();
+    const int64_t begin_ms = in_collective ? 201 : 1;
+    attribution_.Pass({.time_ns = begin_ms * kNsPerMs,
+                       .times = RunTimes{10 * kNsPerMs, 0},
+                       .inside = 7,
+                       .in_covered = true,
+                       .in_collective = in_collective});
+    Pass(begin_ms + 100, 20, 90);
+    attribution_.Finish();
+    EXPECT_EQ(WaitedMs(), in_collective ? 90 : 0);
+    EXPECT_THAT(waited_ms_, IsEmpty());
+  }
+}
+
 TEST_F(StackAttributionTest, HowLongWhatSleepsWaitsWhenItWakesUpIsNotGuessed) {
   Pass(1, 10);
   Sample(20, 2, kBlocked);
