@@ -1,7 +1,10 @@
 #include "ops/launch/first_end.h"
 
 #include <algorithm>
+#include <array>
 #include <csignal>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace eroica {
@@ -14,6 +17,16 @@ void InsertByTime(const EndedRank& ended, std::vector<EndedRank>& ends) {
 // And not by a signal that a launcher sends to those that are left.
 bool FailedByItself(const EndedRank& ended) {
   return ended.end.exit_code > 0 || ended.end.signal == SIGABRT;
+}
+
+// Its last note shows it in the backward pass or in a collective: it trained, and did not end.
+bool StoodInTraining(const EndedRank& ended) {
+  if (!ended.place) return false;
+  constexpr std::array<std::string_view, 2> kTraining = {"torch/autograd/", "torch/distributed/"};
+  return std::ranges::any_of(kTraining, [&](std::string_view part) {
+    return ended.place->function.find(part) != std::string::npos ||
+           ended.place->stack.find(part) != std::string::npos;
+  });
 }
 
 }  // namespace
@@ -64,14 +77,17 @@ const EndedRank& FirstEnd::FirstFailure() const {
 }
 
 // A rank that leaves its loop early ends with success, and the others fail soon, for they cannot
-// complete a collective without it. After a training that is complete most ranks end with success,
-// and one fails for reasons of its own.
+// complete a collective without it: several by themselves, or as they trained (a launcher ends the
+// rest at once). After a training that is complete most ranks end with success, and one fails for
+// reasons of its own.
 const EndedRank& FirstEnd::First() const {
   const EndedRank& failure = FirstFailure();
   const auto left = std::ranges::count_if(
       succeeded_, [&](const EndedRank& ended) { return ended.time_ns <= failure.time_ns; });
+  if (left == 0) return failure;
   const auto failed = std::ranges::count_if(failed_, FailedByItself);
-  return left > 0 && failed > 1 && left < failed ? succeeded_.front() : failure;
+  const bool several = failed > 1 && left < failed;
+  return several || std::ranges::any_of(failed_, StoodInTraining) ? succeeded_.front() : failure;
 }
 
 std::optional<EndedRank> FirstEnd::TakeFirst() {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <string>
 
 namespace eroica {
 namespace {
@@ -21,6 +22,14 @@ class FirstEndTest : public ::testing::Test {
                 .time_ns = time_ns,
                 .end = end,
                 .place = {}});
+  }
+  void EndIn(const std::string& function, uint32_t rank, int64_t time_ns, ProcessEnd end) {
+    RankStanding place;
+    place.function = function;
+    first_.End({.process = {.rank = rank, .pid = static_cast<pid_t>(100 + rank)},
+                .time_ns = time_ns,
+                .end = end,
+                .place = place});
   }
   static constexpr ProcessEnd kKilled{.signal = SIGKILL};
   static constexpr ProcessEnd kTerminated{.signal = SIGTERM};
@@ -88,6 +97,19 @@ TEST_F(FirstEndTest, ARankThatLeavesBeforeTheOthersMakesThemFail) {
   End(3, 12 * kSecond + 1, kError);
   End(0, 12 * kSecond + 2, kTerminated);
   EXPECT_EQ(AtEnd(), 2);
+}
+
+// torchrun ends the others before they have failed.
+TEST_F(FirstEndTest, WhoFailsAsItTrainsDoesSoForWantOfTheOneThatLeft) {
+  for (const bool trains : {true, false}) {
+    first_ = {};
+    Begin(4);
+    End(2, 10 * kSecond, kSuccess);
+    EndIn(trains ? "torch/autograd/graph.py(1100): _engine_run_backward" : "train.py(90): save", 1,
+          12 * kSecond, kError);
+    for (const uint32_t rank : {0u, 3u}) End(rank, 12 * kSecond + 1 + rank, kTerminated);
+    EXPECT_EQ(AtEnd(), trains ? 2 : 1);
+  }
 }
 
 TEST_F(FirstEndTest, OneThatFailsWhenTheTrainingIsCompleteIsNamed) {
