@@ -31,11 +31,13 @@ def _innermost(dataset):
 
 
 def _name_of(dataset):
-    """With the place of the method that loads a sample, where it is Python."""
+    """With the place of the method that loads a sample, where it is Python: the class's own before
+    one that it inherits (an IterableDataset of PyTorch inherits a __getitem__ that only raises)."""
     kind = type(dataset)
-    for method in ("__getitem__", "__iter__"):
-        code = getattr(getattr(kind, method, None), "__code__", None)
-        if code is not None:
-            file = os.path.basename(code.co_filename)
-            return f"{kind.__name__}, {file}:{code.co_firstlineno}"
+    for owner in kind.__mro__:
+        for method in ("__getitem__", "__getitems__", "__iter__"):
+            code = getattr(vars(owner).get(method), "__code__", None)
+            if code is not None:
+                file = os.path.basename(code.co_filename)
+                return f"{kind.__name__}, {file}:{code.co_firstlineno}"
     return kind.__name__
