@@ -17,7 +17,7 @@ WAITS = 0x80  # added to an operation: the caller is inside until it ends
 # eroica::MarkKind
 STEP_END = 1
 CHECKPOINT_BEGIN, CHECKPOINT_END, EVALUATION_BEGIN, EVALUATION_END = 4, 5, 6, 7
-FORWARD_BEGIN, BACKWARD_BEGIN = 10, 11
+FORWARD_BEGIN, BACKWARD_BEGIN, OPTIMIZER_BEGIN = 10, 11, 12
 # eroica::WaitKind; -1: by the name
 WAIT_BY_NAME, WAIT_NONE, WAIT_PEER, WAIT_OTHER = -1, 0, 1, 2
 

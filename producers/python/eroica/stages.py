@@ -6,11 +6,17 @@ one step mark their forward and backward pass once. Where nobody counts steps, t
 from what is said here.
 """
 
+import weakref
+
 from eroica import life
 from eroica import native as constants
 
 DATA, FORWARD, BACKWARD, OPTIMIZER = 0, 1, 2, 3
+_MOST_OF_OTHERS = 16  # steps of other optimizers, without one of the leader
 _stage = None  # nothing was seen yet
+_has_data_loader = False
+_leader = None  # a weak reference
+_steps_of_others = 0
 when_data_may_end = None  # set by the hook that waits for the next forward pass
 
 
@@ -27,7 +33,9 @@ def step_begins():
 
 def data_begins():
     """The training loop asks for its next batch."""
+    global _has_data_loader
     if life.on:
+        _has_data_loader = True
         life.native.dataloader_next()
         if _stage in (None, OPTIMIZER):
             _await_forward(DATA)
@@ -47,9 +55,29 @@ def backward_begins():
         life.native.mark(constants.BACKWARD_BEGIN)
 
 
-def optimizer_begins():
+def _leads(optimizer):
+    """A loop without a data loader steps from optimizer to optimizer: where it has several (two
+    networks, or one for each kind of parameters), from the first one to the first one."""
+    global _leader, _steps_of_others
+    if optimizer is None or _has_data_loader:
+        return True
+    leader = _leader() if _leader is not None else None
+    if leader is None or _steps_of_others >= _MOST_OF_OTHERS:
+        _leader = weakref.ref(optimizer)
+    elif leader is not optimizer:
+        _steps_of_others += 1
+        return False
+    _steps_of_others = 0
+    return True
+
+
+def optimizer_begins(optimizer=None):
+    """optimizer: nothing where the script says that it is its step."""
     if life.on:
-        life.native.optimizer_step(_stage != OPTIMIZER)
+        if _leads(optimizer):
+            life.native.optimizer_step(_stage != OPTIMIZER)
+        elif _stage != OPTIMIZER:
+            life.native.mark(constants.OPTIMIZER_BEGIN)
         _await_forward(OPTIMIZER)
 
 

@@ -48,10 +48,10 @@ def patch_dataloader(module):
 def patch_optimizer(module):
     """Around every step of every optimizer: by PyTorch's own global hooks, where there are any."""
 
-    def on_step(*_):
+    def on_step(optimizer, *_):
         try:
             if life.on or life.begin():
-                stages.optimizer_begins()
+                stages.optimizer_begins(optimizer)
         except Exception:
             life.say_exception("a step of the optimizer is not taken")
 
@@ -73,7 +73,7 @@ def patch_optimizer(module):
         (optimizer,) = token
         kind = type(optimizer)
         if error is None and not getattr(kind.step, "eroica", False):
-            stepped = watch(kind.step, lambda *_: (on_step(), True), on_end)
+            stepped = watch(kind.step, lambda args, _: (on_step(*args), True), on_end)
             stepped.eroica = True
             patches.replace(kind, "step", stepped)
 
