@@ -163,6 +163,18 @@ TEST(SmallTraces, ACaptureThatEndsInACollectiveIsAHang) {
               HasSubstr("The job hangs for 5.00 s: rank 2 never launched all_reduce number 28"));
 }
 
+// Nothing was imported of a trace: that is no error of who gave it.
+TEST(SmallTraces, OfATraceWithoutEventsItCannotTell) {
+  for (const char* text : {R"({"traceEvents": []})", "[]"}) {
+    const ScratchDirectory scratch;
+    for (const int rank : {0, 1})
+      std::ofstream(scratch.path() + fmt::format("/rank{}.json", rank)) << text;
+    const ProgramRun run = RunProgram({"diagnose", scratch.path()});
+    EXPECT_EQ(run.exit_code, kExitCannotTell) << run.out << run.err;
+    EXPECT_THAT(Words(run.out), HasSubstr("none of its 0 events"));
+  }
+}
+
 TEST(SmallTraces, StepsAreStepsInAnyCategoryOfTheHost) {
   for (const char* mark : {"user_annotation", "cpu_op", "python_function", "cuda_runtime"}) {
     const ProgramRun run = SmallJob{.late_ms = 4, .mark = mark}.Diagnose();

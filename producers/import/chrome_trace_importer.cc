@@ -446,6 +446,7 @@ void ChromeTraceImporter::RefuseWhatIsOfNoUse() {
   }
   if (report_.counts.imported > 0) return;
   report_.refused = true;
+  report_.is_trace = true;
   report_.warnings.push_back(fmt::format(
       "none of its {} events is an interval of a host's thread or of a device (phases X, or B and "
       "E): record with torch.profiler's ProfilerActivity.CPU and ProfilerActivity.CUDA and write "

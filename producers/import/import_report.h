@@ -48,8 +48,9 @@ struct ImportCounts {
 
 struct FileReport {
   std::filesystem::path path;
-  bool refused = false;  // nothing of it was imported: see the warnings
-  int64_t rank = -1;     // the first rank that it speaks of, -1 where it is not known
+  bool refused = false;   // nothing of it was imported: see the warnings
+  bool is_trace = false;  // it has the form of one, if it holds nothing that is used
+  int64_t rank = -1;      // the first rank that it speaks of, -1 where it is not known
   ImportCounts counts;
   std::vector<std::string> warnings;  // each one sentence
 };

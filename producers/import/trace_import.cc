@@ -203,7 +203,7 @@ class Import {
     bool any_trace = false;
     const std::string* last = nullptr;
     for (const FileReport& file : report_.files) {
-      any_trace = any_trace || file.counts.events > 0;
+      any_trace = any_trace || file.is_trace || file.counts.events > 0;
       if (file.warnings.empty() || why.size() >= 2'000) continue;
       const bool again = last != nullptr && *last == file.warnings.back();
       why +=
