@@ -42,6 +42,18 @@ bool HasStacks(const PatternBatch& batch) {
   });
 }
 
+// In functions that were recorded, and that are no waits.
+int64_t AttributedNs(const PatternBatch& batch) {
+  int64_t attributed_ns = 0;
+  for (const FunctionPattern& pattern : batch.patterns)
+    attributed_ns += IsSymptom(pattern) ? 0 : pattern.critical_ns;
+  for (int i = 0; i < kFunctionClassCount; ++i) {
+    if (static_cast<FunctionClass>(i) != FunctionClass::kCollective)
+      attributed_ns += batch.folded_critical_ns[static_cast<size_t>(i)];
+  }
+  return attributed_ns;
+}
+
 std::string CaveatOf(const PatternBatch& batch) {
   const uint64_t missing = MissingOf(batch);
   if (missing > 0)
@@ -56,14 +68,13 @@ std::string CaveatOf(const PatternBatch& batch) {
 }  // namespace
 
 double UnattributedNs(const RankView& rank) {
-  int64_t attributed_ns = 0;
-  for (const FunctionPattern& pattern : rank.batch->patterns)
-    attributed_ns += IsSymptom(pattern) ? 0 : pattern.critical_ns;
-  for (int i = 0; i < kFunctionClassCount; ++i) {
-    if (static_cast<FunctionClass>(i) != FunctionClass::kCollective)
-      attributed_ns += rank.batch->folded_critical_ns[static_cast<size_t>(i)];
-  }
-  return std::max(0.0, rank.step.busy_ns() - PerStep(rank.step, attributed_ns));
+  return std::max(0.0, rank.step.busy_ns() - PerStep(rank.step, AttributedNs(*rank.batch)));
+}
+
+double UnattributedOfWindowNs(const PatternBatch& batch) {
+  int64_t busy_ns = 0;
+  for (const StepRecord& step : batch.steps) busy_ns += step.duration_ns - step.peer_wait_ns;
+  return static_cast<double>(std::max<int64_t>(0, busy_ns - AttributedNs(batch)));
 }
 
 std::optional<UnattributedWork> FindUnattributedWork(const CrossRankView& view,

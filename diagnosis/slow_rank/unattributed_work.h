@@ -23,6 +23,8 @@ struct UnattributedWork {
 // Of any rank with steps, a step: its busy time less the critical time of every function that was
 // recorded, at least 0.
 double UnattributedNs(const RankView& rank);
+// Likewise of all steps of a rank's window together.
+double UnattributedOfWindowNs(const PatternBatch& batch);
 
 // Nothing where less than `min_coverage` of the rank's excess is unattributed, or where the events
 // that are missing could themselves make up the excess: waits for peers that are lost look like

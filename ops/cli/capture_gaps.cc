@@ -393,6 +393,22 @@ void AddLongSteps(const JobCoverage& coverage, CaptureGaps* gaps) {
       gaps);
 }
 
+void AddUnrecordedWork(const JobCoverage& coverage, CaptureGaps* gaps) {
+  const UnrecordedWork& work = coverage.unrecorded;
+  const double excess_ns = work.ns - work.others_ns;
+  if (coverage.ranks.size() < 2 || coverage.ShareOf(excess_ns) < kWorthALook ||
+      coverage.wait_ns < excess_ns)
+    return;
+  Add(true,
+      fmt::format(
+          "Rank {} works for {} of each step of {} ({}) on what was not recorded, the other "
+          "ranks for {}, and they wait for longer than that: whether for it cannot be told. "
+          "Record with with_stack=True.",
+          work.rank, DurationText(work.ns), DurationText(coverage.step_ns),
+          PercentText(coverage.ShareOf(work.ns)), DurationText(work.others_ns)),
+      gaps);
+}
+
 CaptureGaps FindLiveGaps(const JobCoverage& coverage) {
   CaptureGaps gaps;
   if (coverage.ranks.empty()) {

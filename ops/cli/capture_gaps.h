@@ -28,6 +28,10 @@ CaptureGaps StandstillWithoutReason();
 // Steps that take so much longer than the others that they cost a tenth of the time, for jobs
 // without a finding that explains them. A few of them do not show whether they come again.
 void AddLongSteps(const JobCoverage& coverage, CaptureGaps* gaps);
+// One rank that works for a tenth of each step on what nobody recorded while the others wait:
+// likewise. Where no other rank has the same work (a stage of a pipeline without replicas) it is
+// compared with nobody.
+void AddUnrecordedWork(const JobCoverage& coverage, CaptureGaps* gaps);
 
 // What several processes that were one rank at once leave open, in full sentences.
 std::vector<std::string> ContestedSentences(const std::vector<ContestedRank>& ranks);

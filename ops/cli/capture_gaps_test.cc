@@ -78,6 +78,27 @@ TEST(CaptureGaps, AStepThatCostsATenthOfTheTimeIsNotSilent) {
   EXPECT_FALSE(little.undecided);
 }
 
+TEST(CaptureGaps, ARankThatWorksOnWhatNobodyRecordedIsNotSilent) {
+  JobCoverage coverage = kHealthy;
+  coverage.ranks = {0, 1, 2, 3};
+  coverage.step_ns = 150e6;
+  coverage.wait_ns = 90e6;
+  coverage.unrecorded = {.rank = 3, .ns = 60e6, .others_ns = 1e6};
+  CaptureGaps gaps;
+  AddUnrecordedWork(coverage, &gaps);
+  EXPECT_TRUE(gaps.undecided);
+  EXPECT_THAT(gaps.sentences, ElementsAre(HasSubstr(
+                                  "Rank 3 works for 60.0 ms of each step of 150 ms (40 %) on what "
+                                  "was not recorded, the other ranks for 1.00 ms")));
+  for (const auto& [others_ns, wait_ns] : {std::pair(50e6, 90e6), std::pair(1e6, 20e6)}) {
+    coverage.unrecorded.others_ns = others_ns;
+    coverage.wait_ns = wait_ns;
+    CaptureGaps none;
+    AddUnrecordedWork(coverage, &none);
+    EXPECT_FALSE(none.undecided) << "others do as well, or nobody waits";
+  }
+}
+
 TEST(CaptureGaps, WhatWasNotUsedIsNotSeen) {
   ImportReport report = Whole();
   report.files.resize(2);

@@ -12,6 +12,7 @@
 
 #include "diagnosis/measurements/busiest_connection.h"
 #include "diagnosis/measurements/seen_waits.h"
+#include "diagnosis/slow_rank/unattributed_work.h"
 #include "diagnosis/statistics/robust_statistics.h"
 #include "diagnosis/suppressed_steps.h"
 #include "schemas/codec.h"
@@ -24,6 +25,7 @@ struct RankSteps {
   double steps = 0;
   double step_ns = 0;
   double wait_ns = 0;
+  double unrecorded_ns = 0;
   double pair_wait_ns = 0;  // in sends and receives
   double transfer_ns = 0;   // of the busiest connection of each window
   // in collectives with all of their members that are recorded, of communicators that lack others
@@ -129,6 +131,7 @@ void AddSteps(const PatternBatch& batch, RankSteps* sum) {
     sum->wait_ns += static_cast<double>(step.peer_wait_ns);
   }
   sum->transfer_ns += static_cast<double>(BusiestConnectionNs(batch));
+  sum->unrecorded_ns += UnattributedOfWindowNs(batch);
 }
 
 // Of one capture.
@@ -191,6 +194,21 @@ double MedianAStep(const std::map<uint32_t, RankSteps>& ranks, double RankSteps:
     if (sum.steps > 0) values.push_back(sum.*time / sum.steps);
   }
   return Median(std::span(values));
+}
+
+UnrecordedWork MostUnrecorded(const std::map<uint32_t, RankSteps>& ranks) {
+  UnrecordedWork most;
+  for (const auto& [rank, sum] : ranks) {
+    if (sum.steps <= 0 || sum.unrecorded_ns / sum.steps <= most.ns) continue;
+    most.rank = rank;
+    most.ns = sum.unrecorded_ns / sum.steps;
+  }
+  std::vector<double> others;
+  for (const auto& [rank, sum] : ranks) {
+    if (sum.steps > 0 && rank != most.rank) others.push_back(sum.unrecorded_ns / sum.steps);
+  }
+  most.others_ns = Median(std::span(others));
+  return most;
 }
 
 // A step, of the rank that is together with others in collectives for the shortest time. Infinite
@@ -270,6 +288,7 @@ class CoverageSum {
       if (auto contested = contest.Of(rank)) coverage.contested.push_back(*std::move(contested));
     }
     coverage.long_steps = lengths_.Long();
+    coverage.unrecorded = MostUnrecorded(ranks_);
     coverage.step_ns = MedianAStep(ranks_, &RankSteps::step_ns);
     coverage.wait_ns = MedianAStep(ranks_, &RankSteps::wait_ns);
     const double in_collectives = ShareInCollectives(ranks_);

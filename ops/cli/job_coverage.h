@@ -41,6 +41,13 @@ struct PartlyRecorded {
   uint64_t steps = 0;
 };
 
+// Of the rank with the most of it: time a step in which it does not wait, and nothing was recorded.
+struct UnrecordedWork {
+  uint32_t rank = 0;
+  double ns = 0;
+  double others_ns = 0;  // median of the other ranks
+};
+
 struct JobCoverage {
   uint32_t world_size = 0;             // the largest that a rank names
   std::vector<uint32_t> ranks;         // that have patterns, ascending
@@ -67,6 +74,7 @@ struct JobCoverage {
   // A collective was seen, or a rank waited in a function that is known to wait for peers.
   bool sees_waits = false;
   LongSteps long_steps;
+  UnrecordedWork unrecorded;
   std::vector<StoppedCapture> stopped;  // by capture, each once
   // Ranks that several processes were at once, ascending: only what the first one sent is in here.
   std::vector<ContestedRank> contested;

@@ -132,6 +132,16 @@ TEST_F(JobCoverageTest, AStepThatTakesLongIsOfTheRankThatIsBusyInIt) {
   EXPECT_NEAR(of_one.share, 900.0 / 1400, 1e-9);
 }
 
+TEST_F(JobCoverageTest, WhatARankWorksOnThatNobodyRecorded) {
+  Report(0, {80, 80, 80, 80});
+  Report(1, {30, 30, 30, 30});
+  Report(2, {90, 90, 90, 90});
+  const UnrecordedWork work = Measure().unrecorded;
+  EXPECT_EQ(work.rank, 1u);
+  EXPECT_EQ(work.ns, 70e6);
+  EXPECT_EQ(work.others_ns, 15e6);
+}
+
 TEST_F(JobCoverageTest, AStepInWhichAllWaitIsNobodys) {
   Report(0, {0, 0, 0, 0, 950, 0, 0, 0}, {}, 4);
   Report(1, {0, 0, 0, 0, 940, 0, 0, 0}, {}, 4);

@@ -89,7 +89,10 @@ absl::StatusOr<Diagnosis> DiagnoseTraces(const TraceFlags& traces, Log& log,
   if (diagnosis.report.stalled_only && diagnosis.findings.empty() &&
       diagnosis.gaps.sentences.empty())
     diagnosis.gaps = StandstillWithoutReason();
-  if (diagnosis.findings.empty()) AddLongSteps(*coverage, &diagnosis.gaps);
+  if (diagnosis.findings.empty()) {
+    AddLongSteps(*coverage, &diagnosis.gaps);
+    AddUnrecordedWork(*coverage, &diagnosis.gaps);
+  }
   return diagnosis;
 }
 
