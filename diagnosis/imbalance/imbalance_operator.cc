@@ -165,6 +165,48 @@ Finding DescribeLayers(const CrossRankView& view, const StageWork& heavy, const 
   return finding;
 }
 
+// A step, of a function of the thread that makes half of what the stage of one rank is longer, and
+// that no other stage runs; 0 where it is none.
+double OwnFunctionNs(const CrossRankView& view, const StageWork& heavy, const std::string& function,
+                     double excess_ns) {
+  if (heavy.members.size() != 1) return 0;
+  double own_ns = 0;
+  double most_of_others_ns = 0;
+  for (RankIndex i = 0; i < view.ranks().size(); ++i) {
+    const RankView& rank = view.ranks()[i];
+    if (!rank.has_steps()) continue;
+    double ns = 0;
+    for (const FunctionPattern& pattern : rank.batch->patterns) {
+      if (pattern.name == function && pattern.function_class == FunctionClass::kPython)
+        ns += PerStep(rank.step, pattern.critical_ns);
+    }
+    if (i == heavy.members.front()) {
+      own_ns = ns;
+    } else {
+      most_of_others_ns = std::max(most_of_others_ns, ns);
+    }
+  }
+  constexpr double kHardly = 10;  // times less
+  return 2 * own_ns >= excess_ns && kHardly * most_of_others_ns <= own_ns ? own_ns : 0;
+}
+
+// What one stage alone runs has nothing to be compared with: it need not be layers.
+void SayOwnFunction(RankId rank, const StageWork& heavy, double own_ns, double excess_ns,
+                    Finding* finding) {
+  finding->title = fmt::format(
+      "Pipeline {} (rank {}) holds the other stages up by {} a step (of {}): it runs {} for {}, "
+      "and "
+      "no other stage does.",
+      heavy.name, rank.value, DurationText(excess_ns), DurationText(heavy.step_ns),
+      finding->function, DurationText(own_ns));
+  finding->explanation =
+      "No other stage runs it, so that nothing shows how long it should take: it belongs to this "
+      "stage alone (input, head, loss), or it holds the stage up.";
+  finding->suggested_action = fmt::format(
+      "Look at {} there. If it belongs to the stage, move layers from this stage to the others.",
+      finding->function);
+}
+
 Finding DescribeStage(const CrossRankView& view, const StageWork& heavy, double others_ns,
                       size_t stages, const ImbalanceOptions& options) {
   const PatternBatch& batch = *view.ranks()[heavy.members.front()].batch;
@@ -201,6 +243,8 @@ Finding DescribeStage(const CrossRankView& view, const StageWork& heavy, double 
   finding.suggested_action =
       "Move layers from this stage to the others (the last one also holds the head and the loss), "
       "or shard the head.";
+  if (const double own_ns = OwnFunctionNs(view, heavy, finding.function, excess); own_ns > 0)
+    SayOwnFunction(view.ranks()[heavy.members.front()].rank, heavy, own_ns, excess, &finding);
   return finding;
 }
 

@@ -57,6 +57,31 @@ TEST(ImbalanceOperator, AHeavyLastStageIsNamedAndNobodyIsBlamed) {
   EXPECT_THAT(findings[0].title, HasSubstr("stage 3"));
 }
 
+// Of stages of one rank each, one runs for long what no other stage runs: a sleep is no layer.
+TEST(ImbalanceOperator, WhatOneStageAloneRunsIsNotCalledLayers) {
+  for (const bool all_run_it : {false, true}) {
+    SCOPED_TRACE(all_run_it);
+    constexpr uint32_t kStages = 4;
+    TrainingView job(kStages);
+    CollectiveSummary& summary = job.AddSummary();
+    for (uint32_t rank = 0; rank < kStages; ++rank) {
+      const double own_ms = rank == 2 ? 60 : all_run_it ? 20 : 0;
+      job.Run(rank, "train.py(3): forward", 40, "", FunctionClass::kPython)
+          .Role(rank, "stage " + std::to_string(rank));
+      if (own_ms > 0) job.Run(rank, "train.py(9): augment", own_ms, "", FunctionClass::kPython);
+      if (rank + 1 < kStages)
+        summary.pairs.push_back(
+            {.source = RankId{rank}, .destination = RankId{rank + 1}, .count = 4});
+    }
+    job.Finish();
+    const std::vector<Finding> findings = Evaluate(job);
+    ASSERT_THAT(findings, SizeIs(1));
+    EXPECT_EQ(findings[0].function, "train.py(9): augment");
+    const std::string said = all_run_it ? "is too heavy" : "and no other stage does";
+    EXPECT_THAT(findings[0].title, HasSubstr(said));
+  }
+}
+
 // gloo's sends and receives take locks of a connection that is carrying another operation.
 TEST(ImbalanceOperator, TimeInCallsOfTheCommunicationIsNoLayer) {
   const auto findings = [](std::string_view name, std::string_view stack,
