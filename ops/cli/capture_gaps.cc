@@ -409,6 +409,22 @@ void AddUnrecordedWork(const JobCoverage& coverage, CaptureGaps* gaps) {
       gaps);
 }
 
+void AddBusiestRank(const JobCoverage& coverage, CaptureGaps* gaps) {
+  const BusiestRank& busiest = coverage.busiest;
+  const double excess_ns = busiest.busy_ns - busiest.others_ns;
+  const bool in_collectives = 2 * coverage.collective_wait_ns > coverage.wait_ns;
+  if (coverage.ranks.size() < 2 || !in_collectives || coverage.ShareOf(excess_ns) < kWorthALook ||
+      coverage.wait_ns < excess_ns)
+    return;
+  Add(true,
+      fmt::format("Rank {} is busy for {} of each step of {} on the average, the other ranks for "
+                  "{}, and they wait for longer than that; single steps differ by too much to tell "
+                  "whether it lasts. Record more steps.",
+                  busiest.rank, DurationText(busiest.busy_ns), DurationText(coverage.step_ns),
+                  DurationText(busiest.others_ns)),
+      gaps);
+}
+
 CaptureGaps FindLiveGaps(const JobCoverage& coverage) {
   CaptureGaps gaps;
   if (coverage.ranks.empty()) {

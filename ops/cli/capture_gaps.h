@@ -32,6 +32,9 @@ void AddLongSteps(const JobCoverage& coverage, CaptureGaps* gaps);
 // likewise. Where no other rank has the same work (a stage of a pipeline without replicas) it is
 // compared with nobody.
 void AddUnrecordedWork(const JobCoverage& coverage, CaptureGaps* gaps);
+// One rank that is busier than the others by a tenth of a step on the average, in steps that differ
+// too much to say that it lasts: likewise. Not in pipelines, whose stages have different work.
+void AddBusiestRank(const JobCoverage& coverage, CaptureGaps* gaps);
 
 // What several processes that were one rank at once leave open, in full sentences.
 std::vector<std::string> ContestedSentences(const std::vector<ContestedRank>& ranks);

@@ -99,6 +99,29 @@ TEST(CaptureGaps, ARankThatWorksOnWhatNobodyRecordedIsNotSilent) {
   }
 }
 
+TEST(CaptureGaps, ARankThatIsBusierOnTheAverageIsNotSilent) {
+  JobCoverage coverage = kHealthy;
+  coverage.ranks = {0, 1, 2, 3};
+  coverage.step_ns = 90e6;
+  coverage.wait_ns = coverage.collective_wait_ns = 50e6;
+  coverage.busiest = {.rank = 2, .busy_ns = 65e6, .others_ns = 35e6};
+  CaptureGaps gaps;
+  AddBusiestRank(coverage, &gaps);
+  EXPECT_TRUE(gaps.undecided);
+  EXPECT_THAT(gaps.sentences, ElementsAre(HasSubstr("Rank 2 is busy for 65.0 ms of each step of "
+                                                    "90.0 ms on the average, the other ranks for "
+                                                    "35.0 ms")));
+  coverage.collective_wait_ns = 10e6;
+  CaptureGaps pipeline;
+  AddBusiestRank(coverage, &pipeline);
+  EXPECT_FALSE(pipeline.undecided) << "stages have different work";
+  coverage.collective_wait_ns = 50e6;
+  coverage.busiest.others_ns = 60e6;
+  CaptureGaps little;
+  AddBusiestRank(coverage, &little);
+  EXPECT_FALSE(little.undecided);
+}
+
 TEST(CaptureGaps, WhatWasNotUsedIsNotSeen) {
   ImportReport report = Whole();
   report.files.resize(2);

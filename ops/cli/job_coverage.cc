@@ -211,6 +211,20 @@ UnrecordedWork MostUnrecorded(const std::map<uint32_t, RankSteps>& ranks) {
   return most;
 }
 
+BusiestRank Busiest(const std::map<uint32_t, RankSteps>& ranks) {
+  const auto busy = [](const RankSteps& sum) { return (sum.step_ns - sum.wait_ns) / sum.steps; };
+  BusiestRank busiest;
+  for (const auto& [rank, sum] : ranks) {
+    if (sum.steps > 0 && busy(sum) > busiest.busy_ns) busiest = {rank, busy(sum), 0};
+  }
+  std::vector<double> others;
+  for (const auto& [rank, sum] : ranks) {
+    if (sum.steps > 0 && rank != busiest.rank) others.push_back(busy(sum));
+  }
+  busiest.others_ns = Median(std::span(others));
+  return busiest;
+}
+
 // A step, of the rank that is together with others in collectives for the shortest time. Infinite
 // where nothing was recorded of that.
 double LeastTogether(const std::map<uint32_t, RankSteps>& ranks) {
@@ -289,6 +303,7 @@ class CoverageSum {
     }
     coverage.long_steps = lengths_.Long();
     coverage.unrecorded = MostUnrecorded(ranks_);
+    coverage.busiest = Busiest(ranks_);
     coverage.step_ns = MedianAStep(ranks_, &RankSteps::step_ns);
     coverage.wait_ns = MedianAStep(ranks_, &RankSteps::wait_ns);
     const double in_collectives = ShareInCollectives(ranks_);

@@ -48,6 +48,13 @@ struct UnrecordedWork {
   double others_ns = 0;  // median of the other ranks
 };
 
+// The rank that waits least for others, on the average of all steps.
+struct BusiestRank {
+  uint32_t rank = 0;
+  double busy_ns = 0;    // a step, without waiting for peers
+  double others_ns = 0;  // median of the other ranks
+};
+
 struct JobCoverage {
   uint32_t world_size = 0;             // the largest that a rank names
   std::vector<uint32_t> ranks;         // that have patterns, ascending
@@ -75,6 +82,7 @@ struct JobCoverage {
   bool sees_waits = false;
   LongSteps long_steps;
   UnrecordedWork unrecorded;
+  BusiestRank busiest;
   std::vector<StoppedCapture> stopped;  // by capture, each once
   // Ranks that several processes were at once, ascending: only what the first one sent is in here.
   std::vector<ContestedRank> contested;

@@ -140,6 +140,9 @@ TEST_F(JobCoverageTest, WhatARankWorksOnThatNobodyRecorded) {
   EXPECT_EQ(work.rank, 1u);
   EXPECT_EQ(work.ns, 70e6);
   EXPECT_EQ(work.others_ns, 15e6);
+  EXPECT_EQ(Measure().busiest.rank, 1u);
+  EXPECT_EQ(Measure().busiest.busy_ns, 70e6);
+  EXPECT_EQ(Measure().busiest.others_ns, 15e6);
 }
 
 TEST_F(JobCoverageTest, AStepInWhichAllWaitIsNobodys) {

@@ -92,6 +92,7 @@ absl::StatusOr<Diagnosis> DiagnoseTraces(const TraceFlags& traces, Log& log,
   if (diagnosis.findings.empty()) {
     AddLongSteps(*coverage, &diagnosis.gaps);
     AddUnrecordedWork(*coverage, &diagnosis.gaps);
+    if (!diagnosis.gaps.undecided) AddBusiestRank(*coverage, &diagnosis.gaps);
   }
   return diagnosis;
 }
