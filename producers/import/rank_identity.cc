@@ -154,8 +154,8 @@ absl::StatusOr<std::vector<RankTrace*>> SettleRanks(std::span<RankTrace* const> 
     const auto [taken, added] = by_rank.try_emplace(trace->rank, trace);
     if (!added) {
       Refuse(*trace, file, DropReason::kConflictingRank,
-             fmt::format("a second trace of rank {} (the first is {}): it was left out; if it is "
-                         "of another run, import that run from a "
+             fmt::format("a second trace of rank {} (the first is {}): it was left out; "
+                         "another run, or another cycle of schedule(repeat=...), goes into a "
                          "folder of its own",
                          trace->rank, NameAmong(files[taken->second->file], files)));
       continue;
