@@ -40,6 +40,11 @@ bool AreSuspects(const JobCoverage& coverage) {
          coverage.common_wait_ns >= kLeastInCommon * coverage.collective_wait_ns;
 }
 
+// Most of what ranks wait for is sent from stage to stage.
+bool IsPipeline(const JobCoverage& coverage) {
+  return coverage.wait_ns > 0 && 2 * coverage.collective_wait_ns <= coverage.wait_ns;
+}
+
 // Whether what the ranks exchange may take so long by itself, nobody being late.
 bool TransfersFillIt(const JobCoverage& coverage) {
   return coverage.transfer_ns >= coverage.common_wait_ns;
@@ -394,7 +399,7 @@ void AddLongSteps(const JobCoverage& coverage, CaptureGaps* gaps) {
 }
 
 void AddUnrecordedWork(const JobCoverage& coverage, CaptureGaps* gaps) {
-  const UnrecordedWork& work = coverage.unrecorded;
+  const RankWithMost& work = coverage.unrecorded;
   const double excess_ns = work.ns - work.others_ns;
   if (coverage.ranks.size() < 2 || coverage.ShareOf(excess_ns) < kWorthALook ||
       coverage.wait_ns < excess_ns)
@@ -410,18 +415,32 @@ void AddUnrecordedWork(const JobCoverage& coverage, CaptureGaps* gaps) {
 }
 
 void AddBusiestRank(const JobCoverage& coverage, CaptureGaps* gaps) {
-  const BusiestRank& busiest = coverage.busiest;
-  const double excess_ns = busiest.busy_ns - busiest.others_ns;
-  const bool in_collectives = 2 * coverage.collective_wait_ns > coverage.wait_ns;
-  if (coverage.ranks.size() < 2 || !in_collectives || coverage.ShareOf(excess_ns) < kWorthALook ||
-      coverage.wait_ns < excess_ns)
+  const RankWithMost& busiest = coverage.busiest;
+  const double excess_ns = busiest.ns - busiest.others_ns;
+  if (coverage.ranks.size() < 2 || IsPipeline(coverage) ||
+      coverage.ShareOf(excess_ns) < kWorthALook || coverage.wait_ns < excess_ns)
     return;
   Add(true,
       fmt::format("Rank {} is busy for {} of each step of {} on the average, the other ranks for "
                   "{}, and they wait for longer than that; single steps differ by too much to tell "
                   "whether it lasts. Record more steps.",
-                  busiest.rank, DurationText(busiest.busy_ns), DurationText(coverage.step_ns),
+                  busiest.rank, DurationText(busiest.ns), DurationText(coverage.step_ns),
                   DurationText(busiest.others_ns)),
+      gaps);
+}
+
+void AddStageAlone(const JobCoverage& coverage, CaptureGaps* gaps) {
+  const RankWithMost& busiest = coverage.busiest;
+  if (coverage.ranks.size() < 2 || !IsPipeline(coverage) ||
+      coverage.ShareOf(busiest.ns - busiest.next_ns) < kWorthALook)
+    return;
+  Add(true,
+      fmt::format("Rank {} is busy for {} of each step of {}, every other rank for {} at the most: "
+                  "no rank has as much of a pipeline to do, and whether its stage has more layers "
+                  "or its device is slow cannot be told. The clock rates of the devices tell "
+                  "(nvidia-smi dmon, or eroica run); so does a capture with a second replica.",
+                  busiest.rank, DurationText(busiest.ns), DurationText(coverage.step_ns),
+                  DurationText(busiest.next_ns)),
       gaps);
 }
 

@@ -99,12 +99,32 @@ TEST(CaptureGaps, ARankThatWorksOnWhatNobodyRecordedIsNotSilent) {
   }
 }
 
+TEST(CaptureGaps, AStageThatNoOtherRankHasIsComparedWithNobody) {
+  JobCoverage coverage = kPipeline;
+  coverage.ranks = {0, 1, 2, 3};
+  coverage.busiest = {.rank = 2, .ns = 80e6, .others_ns = 50e6, .next_ns = 65e6};
+  CaptureGaps gaps;
+  AddStageAlone(coverage, &gaps);
+  EXPECT_TRUE(gaps.undecided);
+  EXPECT_THAT(gaps.sentences, ElementsAre(HasSubstr("Rank 2 is busy for 80.0 ms of each step of "
+                                                    "100 ms, every other rank for 65.0 ms")));
+  coverage.busiest.next_ns = 78e6;
+  CaptureGaps replica;
+  AddStageAlone(coverage, &replica);
+  EXPECT_FALSE(replica.undecided) << "the rank that has as much to do is its peer";
+  coverage.busiest.next_ns = 65e6;
+  coverage.collective_wait_ns = coverage.wait_ns;
+  CaptureGaps no_pipeline;
+  AddStageAlone(coverage, &no_pipeline);
+  EXPECT_FALSE(no_pipeline.undecided);
+}
+
 TEST(CaptureGaps, ARankThatIsBusierOnTheAverageIsNotSilent) {
   JobCoverage coverage = kHealthy;
   coverage.ranks = {0, 1, 2, 3};
   coverage.step_ns = 90e6;
   coverage.wait_ns = coverage.collective_wait_ns = 50e6;
-  coverage.busiest = {.rank = 2, .busy_ns = 65e6, .others_ns = 35e6};
+  coverage.busiest = {.rank = 2, .ns = 65e6, .others_ns = 35e6};
   CaptureGaps gaps;
   AddBusiestRank(coverage, &gaps);
   EXPECT_TRUE(gaps.undecided);

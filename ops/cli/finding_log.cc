@@ -69,7 +69,9 @@ absl::StatusOr<std::string> DrainOutcome(Log& log, const StateStore& store,
     absl::StatusOr<KnownJobs> known = JobsOfStore(store);
     if (!known.ok()) return known.status();
     known->lost = lost;
-    if (absl::Status status = AddRecordedGaps(log, config, &*known); !status.ok()) return status;
+    if (absl::Status status = AddRecordedGaps(log, config, /*is_silent=*/true, &*known);
+        !status.ok())
+      return status;
     NoFindings none = ExplainNoFindings(*known, QuestionOf(config, "", 0));
     for (const std::string& reason : none.reasons) none.text += " " + reason;
     return std::move(none.text);

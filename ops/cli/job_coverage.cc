@@ -196,33 +196,19 @@ double MedianAStep(const std::map<uint32_t, RankSteps>& ranks, double RankSteps:
   return Median(std::span(values));
 }
 
-UnrecordedWork MostUnrecorded(const std::map<uint32_t, RankSteps>& ranks) {
-  UnrecordedWork most;
-  for (const auto& [rank, sum] : ranks) {
-    if (sum.steps <= 0 || sum.unrecorded_ns / sum.steps <= most.ns) continue;
-    most.rank = rank;
-    most.ns = sum.unrecorded_ns / sum.steps;
-  }
+RankWithMost MostOf(const std::map<uint32_t, RankSteps>& ranks, const auto& time_ns) {
+  RankWithMost most;
   std::vector<double> others;
   for (const auto& [rank, sum] : ranks) {
-    if (sum.steps > 0 && rank != most.rank) others.push_back(sum.unrecorded_ns / sum.steps);
+    if (sum.steps > 0 && time_ns(sum) / sum.steps > most.ns)
+      most = {rank, time_ns(sum) / sum.steps};
   }
+  for (const auto& [rank, sum] : ranks) {
+    if (sum.steps > 0 && rank != most.rank) others.push_back(time_ns(sum) / sum.steps);
+  }
+  if (!others.empty()) most.next_ns = std::ranges::max(others);
   most.others_ns = Median(std::span(others));
   return most;
-}
-
-BusiestRank Busiest(const std::map<uint32_t, RankSteps>& ranks) {
-  const auto busy = [](const RankSteps& sum) { return (sum.step_ns - sum.wait_ns) / sum.steps; };
-  BusiestRank busiest;
-  for (const auto& [rank, sum] : ranks) {
-    if (sum.steps > 0 && busy(sum) > busiest.busy_ns) busiest = {rank, busy(sum), 0};
-  }
-  std::vector<double> others;
-  for (const auto& [rank, sum] : ranks) {
-    if (sum.steps > 0 && rank != busiest.rank) others.push_back(busy(sum));
-  }
-  busiest.others_ns = Median(std::span(others));
-  return busiest;
 }
 
 // A step, of the rank that is together with others in collectives for the shortest time. Infinite
@@ -302,8 +288,9 @@ class CoverageSum {
       if (auto contested = contest.Of(rank)) coverage.contested.push_back(*std::move(contested));
     }
     coverage.long_steps = lengths_.Long();
-    coverage.unrecorded = MostUnrecorded(ranks_);
-    coverage.busiest = Busiest(ranks_);
+    coverage.unrecorded = MostOf(ranks_, [](const RankSteps& sum) { return sum.unrecorded_ns; });
+    coverage.busiest =
+        MostOf(ranks_, [](const RankSteps& sum) { return sum.step_ns - sum.wait_ns; });
     coverage.step_ns = MedianAStep(ranks_, &RankSteps::step_ns);
     coverage.wait_ns = MedianAStep(ranks_, &RankSteps::wait_ns);
     const double in_collectives = ShareInCollectives(ranks_);

@@ -41,18 +41,12 @@ struct PartlyRecorded {
   uint64_t steps = 0;
 };
 
-// Of the rank with the most of it: time a step in which it does not wait, and nothing was recorded.
-struct UnrecordedWork {
+// The rank with the most of some time, a step on the average.
+struct RankWithMost {
   uint32_t rank = 0;
   double ns = 0;
   double others_ns = 0;  // median of the other ranks
-};
-
-// The rank that waits least for others, on the average of all steps.
-struct BusiestRank {
-  uint32_t rank = 0;
-  double busy_ns = 0;    // a step, without waiting for peers
-  double others_ns = 0;  // median of the other ranks
+  double next_ns = 0;    // of the other ranks the most
 };
 
 struct JobCoverage {
@@ -81,8 +75,8 @@ struct JobCoverage {
   // A collective was seen, or a rank waited in a function that is known to wait for peers.
   bool sees_waits = false;
   LongSteps long_steps;
-  UnrecordedWork unrecorded;
-  BusiestRank busiest;
+  RankWithMost unrecorded;              // of work that nobody recorded
+  RankWithMost busiest;                 // of all but waits for peers
   std::vector<StoppedCapture> stopped;  // by capture, each once
   // Ranks that several processes were at once, ascending: only what the first one sent is in here.
   std::vector<ContestedRank> contested;

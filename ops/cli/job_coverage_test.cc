@@ -136,13 +136,14 @@ TEST_F(JobCoverageTest, WhatARankWorksOnThatNobodyRecorded) {
   Report(0, {80, 80, 80, 80});
   Report(1, {30, 30, 30, 30});
   Report(2, {90, 90, 90, 90});
-  const UnrecordedWork work = Measure().unrecorded;
+  const RankWithMost work = Measure().unrecorded;
   EXPECT_EQ(work.rank, 1u);
   EXPECT_EQ(work.ns, 70e6);
   EXPECT_EQ(work.others_ns, 15e6);
   EXPECT_EQ(Measure().busiest.rank, 1u);
-  EXPECT_EQ(Measure().busiest.busy_ns, 70e6);
+  EXPECT_EQ(Measure().busiest.ns, 70e6);
   EXPECT_EQ(Measure().busiest.others_ns, 15e6);
+  EXPECT_EQ(Measure().busiest.next_ns, 20e6);
 }
 
 TEST_F(JobCoverageTest, AStepInWhichAllWaitIsNobodys) {

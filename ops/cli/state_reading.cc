@@ -47,14 +47,16 @@ absl::StatusOr<KnownJobs> JobsBehind(Log& log, const NodeConfig& config) {
   return known;
 }
 
-absl::Status AddRecordedGaps(Log& log, const NodeConfig& config, KnownJobs* known) {
+absl::Status AddRecordedGaps(Log& log, const NodeConfig& config, bool is_silent, KnownJobs* known) {
   if (!config.kafka.bootstrap.empty() || !known->node_has_run) return absl::OkStatus();
   const absl::StatusOr<std::map<std::string, JobCoverage>> coverages =
       MeasureJobCoverages(log, config.node.topic_prefix);
   if (!coverages.ok()) return coverages.status();
   for (auto& [name, job] : known->jobs) {
-    const auto coverage = coverages->find(name);
-    job.gaps = FindLiveGaps(coverage == coverages->end() ? JobCoverage() : coverage->second);
+    const auto found = coverages->find(name);
+    const JobCoverage coverage = found == coverages->end() ? JobCoverage() : found->second;
+    job.gaps = FindLiveGaps(coverage);
+    if (is_silent && !job.gaps->undecided) AddBusiestRank(coverage, &*job.gaps);
   }
   if (coverages->empty()) known->gaps = FindLiveGaps(JobCoverage());
   return absl::OkStatus();
@@ -64,7 +66,8 @@ absl::StatusOr<NoFindings> NoFindingsBehind(Log& log, const NodeConfig& config,
                                             const std::string& job, size_t resolved) {
   absl::StatusOr<KnownJobs> known = JobsBehind(log, config);
   if (!known.ok()) return known.status();
-  if (absl::Status status = AddRecordedGaps(log, config, &*known); !status.ok()) return status;
+  if (absl::Status status = AddRecordedGaps(log, config, resolved == 0, &*known); !status.ok())
+    return status;
   return ExplainNoFindings(*known, QuestionOf(config, job, resolved));
 }
 

@@ -20,9 +20,10 @@ absl::StatusOr<std::unique_ptr<const RocksDbStore>> OpenState(const std::string&
 // Of the nodes that work on the log, which is the one of the configuration. None where no node has
 // run yet. Over Kafka it reads for ten seconds at most (KnownJobs::is_whole).
 absl::StatusOr<KnownJobs> JobsBehind(Log& log, const NodeConfig& config);
-// Says of each job in a recording what was not recorded of it. Nothing of a Kafka, whose topics are
-// too long to be read for that.
-absl::Status AddRecordedGaps(Log& log, const NodeConfig& config, KnownJobs* known);
+// Says of each job in a recording what was not recorded of it, and where no finding was ever open
+// (is_silent), what the diagnosis could not decide. Nothing of a Kafka, whose topics are too long
+// to be read for that.
+absl::Status AddRecordedGaps(Log& log, const NodeConfig& config, bool is_silent, KnownJobs* known);
 
 // job, resolved: as NoFindingsBehind.
 NoFindingsQuestion QuestionOf(const NodeConfig& config, const std::string& job, size_t resolved);

@@ -93,6 +93,7 @@ absl::StatusOr<Diagnosis> DiagnoseTraces(const TraceFlags& traces, Log& log,
     AddLongSteps(*coverage, &diagnosis.gaps);
     AddUnrecordedWork(*coverage, &diagnosis.gaps);
     if (!diagnosis.gaps.undecided) AddBusiestRank(*coverage, &diagnosis.gaps);
+    if (!diagnosis.gaps.undecided) AddStageAlone(*coverage, &diagnosis.gaps);
   }
   return diagnosis;
 }
