@@ -395,8 +395,7 @@ std::vector<Finding> ClaimMemory::Ripen(int64_t index, std::vector<Finding> clai
     }
     const Record& record = records_[record_of[i]];
     if (only_window) {
-      if (!MayBeOneAccident(record) && IsUnlikelyUnevenness(record, claim))
-        ripe.push_back(std::move(claim));
+      if (!MayBeOneAccident(record, claim)) ripe.push_back(std::move(claim));
       continue;
     }
     if (const size_t ranks = RanksThatRoam(record)) {

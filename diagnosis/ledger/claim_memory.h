@@ -99,7 +99,7 @@ class ClaimMemory {
 
   bool HoldsBack(const Finding& claim) const;
   static Record RecordOf(int64_t index, const Finding& claim);
-  static bool IsWaitForProcessor(const Record& record);
+  static bool MayBeANeighbor(const Record& record);
   static bool IsOccasional(const Record& record);
   static bool MayLast(const Record& record);
   static bool MayRoam(const Record& record);
@@ -127,7 +127,7 @@ class ClaimMemory {
   int64_t TimeOfAccidentsNs() const;
   int64_t WindowsOfAccidents(const Record& record) const;
   bool MayBeABriefNeighbor(const Record& record) const;
-  bool MayBeOneAccident(const Record& record) const;
+  bool MayBeOneAccident(const Record& record, const Finding& claim) const;
   bool CostsItsShare(const Record& record, double min_share) const;
   bool IsDue(const Record& record, const Finding& claim);
   void TellPast(const Record& record, Finding* claim) const;

@@ -11,8 +11,9 @@
 
 namespace eroica {
 
-bool ClaimMemory::IsWaitForProcessor(const Record& record) {
-  return record.function.starts_with(kWaitForProcessor);
+// What a program does to a rank on whose processor, or beside whose core, it runs.
+bool ClaimMemory::MayBeANeighbor(const Record& record) {
+  return record.function.starts_with(kWaitForProcessor) || IsWholeThread(record.function);
 }
 
 bool ClaimMemory::IsOccasional(const Record& record) {
@@ -60,7 +61,7 @@ bool ClaimMemory::ComesBack(const Record& record, const Finding& claim) {
   int64_t first = record.window;
   for (const Record& other : records_) {
     // A program that ran beside the rank is no more than one accident of what the rank runs itself.
-    const bool visit = IsWaitForProcessor(other) && !IsWaitForProcessor(record);
+    const bool visit = MayBeANeighbor(other) && !MayBeANeighbor(record);
     // Steps that are slow in a row may be one accident, unless no more than that is claimed now.
     const bool one_accident =
         !IsOccasional(other) &&
@@ -106,7 +107,8 @@ size_t ClaimMemory::RanksThatRoam(const Record& record) const {
   }
   const double windows =
       std::min(WindowsUntil(record), static_cast<double>(options_.lasting_windows));
-  if (IsWaitForProcessor(record) && WindowsOf(record) < kWindowsOfSharedWaits) return 0;
+  if (record.function.starts_with(kWaitForProcessor) && WindowsOf(record) < kWindowsOfSharedWaits)
+    return 0;
   if (!CostsItsShare(record, options_.min_share)) return 0;
   if (record.function.empty() && share < options_.min_share_without_function * windows) return 0;
   const bool shared = std::all_of(turns.begin(), turns.end(),
@@ -127,19 +129,27 @@ int64_t ClaimMemory::WindowsOfAccidents(const Record& record) const {
                              options_.occasional_windows);
 }
 
-// Somebody else's program is an accident as long as it runs: it must take the processor for more
-// than the time over which accidents are counted.
+// Somebody else's program is an accident as long as it runs: it must hold the rank up for more than
+// the time over which accidents are counted.
 bool ClaimMemory::MayBeABriefNeighbor(const Record& record) const {
-  return IsWaitForProcessor(record) &&
-         WindowsOf(record) < std::min(options_.lasting_windows, WindowsOfAccidents(record));
+  if (!MayBeANeighbor(record)) return false;
+  std::set<int64_t> windows;
+  for (const Record& other : records_) {
+    if (record.window - other.window < options_.lasting_windows && SameFault(record, other) &&
+        MayBeANeighbor(other))
+      windows.insert(other.window);
+  }
+  const auto seen = static_cast<int64_t>(windows.size());
+  return seen < std::min(options_.lasting_windows, WindowsOfAccidents(record));
 }
 
-// A single window shows no more than the scheduler may take at once.
-bool ClaimMemory::MayBeOneAccident(const Record& record) const {
+// A single window shows no more than the scheduler may take at once, in single steps or by less
+// than steps differ.
+bool ClaimMemory::MayBeOneAccident(const Record& record, const Finding& claim) const {
   if (MayBeABriefNeighbor(record)) return true;
-  return IsOccasional(record) && record.duration_ns > 0 &&
-         record.share * static_cast<double>(record.duration_ns) <
-             static_cast<double>(options_.scheduling_period_ns);
+  const double lost_ns = record.share * static_cast<double>(record.duration_ns);
+  return record.duration_ns > 0 && lost_ns < static_cast<double>(options_.scheduling_period_ns) &&
+         (IsOccasional(record) || !IsUnlikelyUnevenness(record, claim));
 }
 
 // Over that time; the ranks may change.

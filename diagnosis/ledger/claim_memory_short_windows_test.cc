@@ -86,18 +86,20 @@ TEST(ClaimMemoryShortWindows, ASlowStepOfAShortJobMustCostMoreThanOneWaitForAPro
   }
 }
 
-// Nor by less than its steps differ: one sample among twenty steps of two milliseconds.
-TEST(ClaimMemoryShortWindows, AShortJobMustBeUnlikelyToBeUneven) {
-  const auto told = [](double p_value) {
+// Nor by less than its steps differ: one sample among twenty steps of two milliseconds. What every
+// second step costs has a large p-value as well, and much more than one wait.
+TEST(ClaimMemoryShortWindows, LittleInAShortJobMustBeUnlikelyToBeUneven) {
+  const auto told = [](double p_value, int64_t duration_ns) {
     ClaimMemory memory;
     Finding claim = Claim(0, 2, 4);
     claim.evidence.push_back(
         {.name = std::string(kPValueOfExcess), .culprit = p_value, .samples = 4});
-    return Ripen(memory, 0, {Lasting(claim, 40 * kNsPerMs)}, /*job_ends=*/true).size();
+    return Ripen(memory, 0, {Lasting(claim, duration_ns)}, /*job_ends=*/true).size();
   };
-  EXPECT_EQ(told(0.036), 0);
-  EXPECT_EQ(told(1e-3), 0) << "of 16 ranks, some show it in every sixtieth job";
-  EXPECT_EQ(told(1e-5), 1);
+  EXPECT_EQ(told(0.036, 40 * kNsPerMs), 0);
+  EXPECT_EQ(told(1e-3, 40 * kNsPerMs), 0) << "of 16 ranks, some show it in every sixtieth job";
+  EXPECT_EQ(told(1e-5, 40 * kNsPerMs), 1);
+  EXPECT_EQ(told(0.036, 400 * kNsPerMs), 1);
 }
 
 // At its start a job shares processors with what starts beside it; that says nothing of one slow
@@ -115,19 +117,31 @@ TEST(ClaimMemoryShortWindows, ANeighborsVisitIsNoPastOfWhatTheRankRuns) {
 
 // Another program takes the processor of one rank for most of a window.
 TEST(ClaimMemoryShortWindows, ANeighborMustStayForSeconds) {
-  const auto wait = [](int64_t window) {
-    Finding claim =
-        Claim(window, 5, 4, std::string(kWaitForProcessor) + ")", FunctionClass::kPython);
-    claim.evidence[0].samples = 4;
-    return claim;
-  };
-  EXPECT_EQ(OpensIn(600 * kNsPerMs, wait), 4);
-  EXPECT_EQ(OpensIn(8 * kNsPerSecond, wait), 2);
-  for (const int64_t duration_ns : {600 * kNsPerMs, 8 * kNsPerSecond}) {
-    ClaimMemory memory;
-    EXPECT_EQ(Ripen(memory, 0, {Lasting(wait(0), duration_ns)}, /*job_ends=*/true).size(),
-              duration_ns > kNsPerSecond ? 1 : 0);
+  for (const std::string& what :
+       {std::string(kWaitForProcessor) + ")", std::string("every python function")}) {
+    const auto slow = [&](int64_t window) {
+      return Claim(window, 5, 4, what, FunctionClass::kPython);
+    };
+    EXPECT_EQ(OpensIn(600 * kNsPerMs, slow), 4) << what;
+    EXPECT_EQ(OpensIn(8 * kNsPerSecond, slow), 2) << what;
+    for (const int64_t duration_ns : {600 * kNsPerMs, 8 * kNsPerSecond}) {
+      ClaimMemory memory;
+      EXPECT_EQ(Ripen(memory, 0, {Lasting(slow(0), duration_ns)}, /*job_ends=*/true).size(),
+                duration_ns > kNsPerSecond ? 1 : 0)
+          << what;
+    }
   }
+}
+
+// What else was claimed of the rank says nothing of a neighbor.
+TEST(ClaimMemoryShortWindows, OtherClaimsOfTheRankAreNoNeighbors) {
+  ClaimMemory memory;
+  for (int64_t window = 1; window <= 3; ++window) {
+    const Finding step = Claim(window, 5, 1, "train.py(9): read", FunctionClass::kPython);
+    Ripen(memory, window, {Lasting(step, 600 * kNsPerMs)});
+  }
+  const Finding wait = Claim(4, 5, 4, std::string(kWaitForProcessor) + ")", FunctionClass::kPython);
+  EXPECT_THAT(Ripen(memory, 4, {Lasting(wait, 600 * kNsPerMs)}), IsEmpty());
 }
 
 TEST(ClaimMemoryShortWindows, TurnsOnSharedProcessorsNeedFourWindows) {

@@ -24,6 +24,11 @@ inline bool IsStarvation(std::string_view function) {
   return function.starts_with(kWaitForProcessor) || function.starts_with(kWaitForGil);
 }
 
+// What claims call a thread that runs all that it runs slower (cause_function.h).
+inline bool IsWholeThread(std::string_view function) {
+  return function == "every python function" || function == "every cpu_op function";
+}
+
 // What the Python producer calls the wait for a batch that workers load; behind it the name says
 // how many they are and what they read, up to a ")".
 inline constexpr std::string_view kWaitForData = "(waiting for the data loader's ";

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "diagnosis/measurements/thread_function.h"
 #include "diagnosis/measurements/training_view.h"
 #include "diagnosis/report/finding_measures.h"
 #include "diagnosis/report/subkinds.h"
@@ -30,6 +31,22 @@ TEST(SpikeOperator, OneSlowStepIsASpike) {
   EXPECT_EQ(findings[0].culprits[0].rank, 3);
   EXPECT_EQ(findings[0].function, "retry");
   EXPECT_EQ(SlowSteps(findings[0])->culprit, 1);
+}
+
+// A scheduler that shares two processors out to eight ranks makes some of them late in some steps.
+TEST(SpikeOperator, WhereProcessorsAreShortTheSameRankMustComeBack) {
+  for (const double wait_ms : {0.2, 3.0}) {
+    TrainingView job(8);
+    job.RunOnAll("forward", 60).RunInSteps(3, "retry", 40, 5, 6);
+    job.RunOnAll(std::string(kWaitForProcessor) + ")", wait_ms);
+    const std::vector<Finding> findings = Evaluate(job);
+    ASSERT_THAT(findings, SizeIs(1));
+    const Measure* windows = FindMeasure(findings[0], kSeenInWindows);
+    ASSERT_EQ(windows != nullptr, wait_ms > 1);
+    if (windows != nullptr) {
+      EXPECT_EQ(windows->threshold, kWindowsOfSharedWaits);
+    }
+  }
 }
 
 TEST(SpikeOperator, WhatLastsUntilTheEndOfTheWindowIsNone) {
