@@ -83,7 +83,7 @@ try:
     failing.Wait()
 except ValueError as error:
     assert str(error) == "the request failed" and error.__traceback__.tb_next is not None
-    assert "eroica" not in error.__traceback__.tb_next.tb_frame.f_code.co_filename
+    assert "python/eroica/" not in error.__traceback__.tb_next.tb_frame.f_code.co_filename
 try:
     comm.Iallreduce(None, None)
 except ValueError as error:
