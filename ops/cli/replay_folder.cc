@@ -18,7 +18,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kFormat = 1;
-constexpr const char* kRecordName = "replay.json";
 
 Json OptionalJson(const std::optional<int64_t>& value) { return value ? Json(*value) : Json(); }
 Json SliceJson(const LogSlice& slice) {
@@ -50,7 +49,7 @@ std::string FileText(const Json& json) {
 }
 
 absl::Status WriteRecord(const std::string& folder, const ReplayRecord& record) {
-  return WriteFileAtomically(folder + "/" + kRecordName,
+  return WriteFileAtomically(ReplayRecordPath(folder),
                              FileText({{"format", kFormat},
                                        {"replay_id", record.replay_id},
                                        {"topic_prefix", record.topic_prefix},
@@ -118,7 +117,7 @@ std::string ReplayIdOf(const ReplayRequest& request) {
 }
 
 absl::StatusOr<std::optional<ReplayRecord>> ReadReplayRecord(const std::string& folder) {
-  const std::string path = folder + "/" + kRecordName;
+  const std::string path = ReplayRecordPath(folder);
   const absl::StatusOr<std::string> bytes = ReadWholeFile(path);
   if (absl::IsNotFound(bytes.status())) return std::optional<ReplayRecord>();
   if (!bytes.ok()) return bytes.status();
@@ -147,7 +146,7 @@ absl::StatusOr<ReplayFolder> ReplayFolder::Open(
     return absl::FailedPreconditionError(fmt::format(
         "{} holds another replay: name another folder with -o, or delete it{}", path, differences));
   }
-  if (absl::Status status = RemoveUnfinishedWrites(path + "/" + kRecordName); !status.ok())
+  if (absl::Status status = RemoveUnfinishedWrites(ReplayRecordPath(path)); !status.ok())
     return status;
   std::error_code error;
   if (!std::filesystem::is_empty(path, error) || error) {

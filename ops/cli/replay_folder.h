@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "ops/cli/state_folder.h"
 #include "ops/config/node_config.h"
 #include "stream_ops/log/log_slice.h"
 
@@ -48,7 +49,7 @@ class ReplayFolder {
       const std::function<absl::StatusOr<ReplayRecord>()>& take);
 
   const std::string& path() const { return path_; }
-  std::string state_path() const { return path_ + "/state"; }
+  std::string state_path() const { return ReplayStatePath(path_); }
   const ReplayRecord& record() const { return record_; }
   bool is_new() const { return is_new_; }
 

@@ -48,6 +48,9 @@ TEST(ReplayProgram, AHealthyJobStaysHealthy) {
       {"replay", "--recording", "tests/golden/live/healthy", "-o", folder.path() + "/replay"});
   EXPECT_EQ(run.exit_code, kExitNothingFound) << run.err;
   EXPECT_THAT(run.out, HasSubstr("nothing found"));
+  const ProgramRun findings = RunProgram({"findings", "--recording", folder.path() + "/replay"});
+  EXPECT_EQ(findings.exit_code, kExitNothingFound) << findings.err;
+  EXPECT_THAT(findings.out, HasSubstr("Nothing found in job")) << "the replay's own state says so";
 }
 
 // Threads, wall clock and all; the node goes on until both say the same.

@@ -48,7 +48,8 @@ absl::StatusOr<KnownJobs> JobsBehind(Log& log, const NodeConfig& config) {
 }
 
 absl::Status AddRecordedGaps(Log& log, const NodeConfig& config, bool is_silent, KnownJobs* known) {
-  if (!config.kafka.bootstrap.empty() || !known->node_has_run) return absl::OkStatus();
+  if (!config.kafka.bootstrap.empty() || IsReplayFolder(config) || !known->node_has_run)
+    return absl::OkStatus();
   const absl::StatusOr<std::map<std::string, JobCoverage>> coverages =
       MeasureJobCoverages(log, config.node.topic_prefix);
   if (!coverages.ok()) return coverages.status();
