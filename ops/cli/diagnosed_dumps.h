@@ -1,4 +1,5 @@
-// For tests: what the program says of a folder of flight-recorder dumps, in JSON and to people.
+// For tests: folders of flight-recorder dumps, and what the program says of one, in JSON and to
+// people.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@
 #include "ops/cli/diagnosed_lines.h"
 #include "ops/cli/exit_code.h"
 #include "ops/cli/program_run.h"
+#include "producers/import/made_dumps.h"
 
 namespace eroica {
 
@@ -50,5 +52,21 @@ inline SaidOfDumps DiagnoseDumps(const std::string& folder) {
   }
   return said;
 }
+
+// A folder of made dumps, which goes with the object.
+class DumpFolder {
+ public:
+  void Write(const std::string& name, const MadeDump& dump) const {
+    dump.Write(path() + "/" + name);
+  }
+  void Write(int rank, const MadeDump& dump, const std::string& name = "nccl_trace_rank_") const {
+    Write(name + std::to_string(rank), dump);
+  }
+  std::string path() const { return folder_.path(); }
+  SaidOfDumps Diagnosed() const { return DiagnoseDumps(path()); }
+
+ private:
+  ScratchDirectory folder_;
+};
 
 }  // namespace eroica

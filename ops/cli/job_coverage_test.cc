@@ -6,11 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "schemas/codec.h"
+#include "ops/cli/pattern_log.h"
 #include "schemas/test_encoder.h"
 #include "schemas/time_unit.h"
-#include "stream_ops/log/memory_log.h"
-#include "stream_ops/runtime/topic_layout.h"
 #include "stream_ops/topics.h"
 
 namespace eroica {
@@ -20,10 +18,6 @@ constexpr int64_t kStepMs = 100;
 
 class JobCoverageTest : public ::testing::Test {
  protected:
-  JobCoverageTest() {
-    EXPECT_TRUE(CreateMissingTopics(log_.admin(), kDefaultTopicPrefix, TopicLayout()).ok());
-  }
-
   // Steps of 100 ms from 0 on; the rank waits for others for so long in each; one of them may take
   // a second.
   void Report(uint32_t rank, const std::vector<int64_t>& waits_ms,
@@ -45,7 +39,7 @@ class JobCoverageTest : public ::testing::Test {
            .duration_ns = kNsPerMs * (batch.steps.size() == long_step ? 10 * kStepMs : kStepMs),
            .peer_wait_ns = wait_ms * kNsPerMs});
     batch.suspended = suspended;
-    Append(encoder_.Encode(batch));
+    log_.Append(encoder_.Encode(batch));
   }
 
   // A window of eight steps of a process of rank 0; its clock is ahead by so much.
@@ -63,7 +57,7 @@ class JobCoverageTest : public ::testing::Test {
                     .last_step = index * 8 + 7};
     for (int64_t step = 0; step < 8; ++step)
       batch.steps.push_back({.id = index * 8 + step, .duration_ns = kStepMs * kNsPerMs});
-    Append(encoder_.Encode(batch));
+    log_.Append(encoder_.Encode(batch));
   }
 
   // Ranks 0 and 1 were in collectives of a communicator for so long at the same time; rank 2, which
@@ -76,7 +70,7 @@ class JobCoverageTest : public ::testing::Test {
     summary.members = {{.rank = RankId{0}}, {.rank = RankId{1}}};
     summary.transfer_ns = together_ms * kNsPerMs;
     summary.missing = {RankId{2}};
-    Append(encoder_.Encode(summary));
+    log_.Append(encoder_.Encode(summary));
   }
 
   // Rank 2 receives from rank 1 of the other host, and from 3 of its own.
@@ -93,32 +87,18 @@ class JobCoverageTest : public ::testing::Test {
                          .transfer_ns = ms * kNsPerMs};
     };
     summary.pairs = {pair(1, between_ms), pair(3, within_ms)};
-    Append(encoder_.Encode(summary));
+    log_.Append(encoder_.Encode(summary));
   }
 
   JobCoverage Measure() {
     absl::StatusOr<JobCoverage> coverage =
-        MeasureJobCoverage(log_, std::string(kDefaultTopicPrefix));
+        MeasureJobCoverage(log_.log(), std::string(kDefaultTopicPrefix));
     EXPECT_TRUE(coverage.ok()) << coverage.status();
     return coverage.ok() ? *coverage : JobCoverage();
   }
 
  private:
-  void Append(const Bytes& payload) {
-    absl::StatusOr<std::unique_ptr<LogProducer>> producer = log_.NewProducer();
-    ASSERT_TRUE(producer.ok()) << producer.status();
-    ASSERT_TRUE(
-        (*producer)
-            ->Append({.topic = TopicName(kDefaultTopicPrefix, Topic::kPatterns),
-                      .key = "job",
-                      .value = {reinterpret_cast<const char*>(payload.data()), payload.size()},
-                      .headers = {},
-                      .timestamp_ms = 1,
-                      .partition = 0})
-            .ok());
-  }
-
-  MemoryLog log_;
+  PatternLog log_;
   TestEncoder encoder_;
 };
 

@@ -20,18 +20,6 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-class Dumps {
- public:
-  void Write(int rank, const MadeDump& dump, const std::string& name = "nccl_trace_rank_") const {
-    dump.Write(path() + "/" + name + std::to_string(rank));
-  }
-  std::string path() const { return folder_.path(); }
-  SaidOfDumps Diagnosed() const { return DiagnoseDumps(path()); }
-
- private:
-  ScratchDirectory folder_;
-};
-
 const MadeEntry kGloo{.name = "gloo:all_reduce", .state = "scheduled"};
 const std::vector<MadeGroup> kNameless = {{.name = "", .description = ""}};
 
@@ -79,7 +67,7 @@ void ExpectAbsent(const SaidOfDumps& said, const std::vector<int>& ranks) {
 }
 
 TEST(ProgramOverDumps, ABatchEndsWithTheEntryBehindIt) {
-  const Dumps dumps;
+  const DumpFolder dumps;
   for (int rank = 0; rank < 4; ++rank) {
     MadeDump dump;
     for (int sequence = 1; sequence <= 3; ++sequence)
@@ -94,7 +82,7 @@ TEST(ProgramOverDumps, ABatchEndsWithTheEntryBehindIt) {
 
 // Ranks 1 and 3 stand in a batch with rank 2; rank 0 in one with rank 1, which is there.
 TEST(ProgramOverDumps, OfABatchThatNobodyClosedTheAbsentRankIsNamed) {
-  const Dumps dumps;
+  const DumpFolder dumps;
   for (int rank = 0; rank < 4; ++rank) {
     MadeDump dump;
     AddBatch(dump, rank, NeighborsOf(rank, 4), 1, "completed");
@@ -116,7 +104,7 @@ MadeDump Coalesced(int groups) {
 }
 
 TEST(ProgramOverDumps, CoalescedCollectivesEndTogether) {
-  const Dumps dumps;
+  const DumpFolder dumps;
   for (int rank = 0; rank < 4; ++rank) {
     MadeDump dump = Coalesced(3);
     if (rank != 2) dump.Open(4, {.name = "nccl:_reduce_scatter_base", .in = 4000});
@@ -128,7 +116,7 @@ TEST(ProgramOverDumps, CoalescedCollectivesEndTogether) {
 }
 
 TEST(ProgramOverDumps, CoalescedCollectivesThatOneRankNeverLaunched) {
-  const Dumps dumps;
+  const DumpFolder dumps;
   for (int rank = 0; rank < 4; ++rank) {
     MadeDump dump = Coalesced(3);
     if (rank != 1) {
@@ -142,7 +130,7 @@ TEST(ProgramOverDumps, CoalescedCollectivesThatOneRankNeverLaunched) {
 }
 
 TEST(ProgramOverDumps, GlooRetiresWhatItGaveUp) {
-  const Dumps dumps;
+  const DumpFolder dumps;
   for (int rank = 0; rank < 4; ++rank) {
     MadeDump dump(kNameless);
     dumps.Write(rank, dump.Ended(rank == 3 ? 10 : 11, kGloo));
@@ -155,7 +143,7 @@ TEST(ProgramOverDumps, GlooRetiresWhatItGaveUp) {
 
 // NCCL looks at what it retires: what is not completed then has timed out.
 TEST(ProgramOverDumps, WhatNcclRetiresWithoutAnEndHasTimedOut) {
-  const Dumps dumps;
+  const DumpFolder dumps;
   for (int rank = 0; rank < 4; ++rank) {
     MadeDump dump;
     dump.Ended(10);
@@ -166,7 +154,7 @@ TEST(ProgramOverDumps, WhatNcclRetiresWithoutAnEndHasTimedOut) {
 }
 
 TEST(ProgramOverDumps, WhoCameAfterTheTimeLimitIsSaid) {
-  const Dumps dumps;
+  const DumpFolder dumps;
   for (int rank = 0; rank < 4; ++rank) {
     MadeEntry last = kGloo;
     last.at_ms = rank == 3 ? 700'000 : 12;  // their limit is 600 s
@@ -179,7 +167,7 @@ TEST(ProgramOverDumps, WhoCameAfterTheTimeLimitIsSaid) {
 }
 
 TEST(ProgramOverDumps, OneRecorderThatWasOffIsNoRankThatNeverLaunched) {
-  const Dumps dumps;
+  const DumpFolder dumps;
   for (int rank = 0; rank < 4; ++rank) {
     MadeDump dump;
     if (rank != 2) dump.Ended(20).Open(21);
@@ -194,7 +182,7 @@ TEST(ProgramOverDumps, OneRecorderThatWasOffIsNoRankThatNeverLaunched) {
 }
 
 TEST(ProgramOverDumps, WithoutAnyEntryItCannotTell) {
-  const Dumps dumps;
+  const DumpFolder dumps;
   for (int rank = 0; rank < 4; ++rank) dumps.Write(rank, MadeDump());
   const SaidOfDumps said = dumps.Diagnosed();
   EXPECT_EQ(said.exit_code, kExitCannotTell);
@@ -202,7 +190,7 @@ TEST(ProgramOverDumps, WithoutAnyEntryItCannotTell) {
 }
 
 TEST(ProgramOverDumps, OfEmptyFilesItCannotTell) {
-  const Dumps dumps;
+  const DumpFolder dumps;
   for (int rank = 0; rank < 4; ++rank)
     std::ofstream(dumps.path() + "/nccl_trace_rank_" + std::to_string(rank));
   const SaidOfDumps said = dumps.Diagnosed();
@@ -212,7 +200,7 @@ TEST(ProgramOverDumps, OfEmptyFilesItCannotTell) {
 
 // Newer recorders mark gloo's operations that completed: a retired one without it was given up.
 TEST(ProgramOverDumps, WhereGlooTellsEndsWhatIsRetiredWithoutOneWasGivenUp) {
-  const Dumps dumps;
+  const DumpFolder dumps;
   for (int rank = 0; rank < 4; ++rank)
     dumps.Write(rank, ElevenOverGloo({.name = "gloo:all_reduce"}, kGloo));
   EXPECT_EQ(dumps.Diagnosed().subkind(), "communication");
@@ -220,7 +208,7 @@ TEST(ProgramOverDumps, WhereGlooTellsEndsWhatIsRetiredWithoutOneWasGivenUp) {
 
 TEST(ProgramOverDumps, ScheduledIsNotStarted) {
   for (const bool timed : {false, true}) {
-    const Dumps dumps;
+    const DumpFolder dumps;
     for (int rank = 0; rank < 4; ++rank) {
       MadeDump dump;
       dump.Ended(30, {.timed = timed});
@@ -244,7 +232,7 @@ TEST(ProgramOverDumps, ScheduledIsNotStarted) {
 // Over gloo no device takes part: what is in flight on all ranks runs, whether or not the starts of
 // NCCL's operations are known.
 TEST(ProgramOverDumps, BesideNcclWithoutStartsGlooStandsInTheTransfer) {
-  const Dumps dumps;
+  const DumpFolder dumps;
   for (int rank = 0; rank < 4; ++rank) {
     MadeDump device;
     dumps.Write(rank, device.Ended(30));
@@ -256,7 +244,7 @@ TEST(ProgramOverDumps, BesideNcclWithoutStartsGlooStandsInTheTransfer) {
 }
 
 TEST(ProgramOverDumps, OfTwoRecordersOfARankBothAreRead) {
-  const Dumps dumps;
+  const DumpFolder dumps;
   for (int rank = 0; rank < 4; ++rank) {
     MadeDump device;
     device.Ended(30);
@@ -273,7 +261,7 @@ TEST(ProgramOverDumps, OfTwoRecordersOfARankBothAreRead) {
 }
 
 TEST(ProgramOverDumps, MembersOfGloosGroupsAreThoseWithEntries) {
-  const Dumps dumps;
+  const DumpFolder dumps;
   for (int rank = 0; rank < 4; ++rank) {
     const std::string pair = rank < 2 ? "1" : "2";
     MadeEntry shard = kGloo;
@@ -302,7 +290,7 @@ TEST(ProgramOverDumps, SizesThatDisagreeAreAMismatch) {
                              Sizes{"nccl:all_to_all", 4096, 4096, 512, 512, {2}},
                              Sizes{"nccl:all_to_allv", 4096, 4096, 4096, 512, {2}}}) {
     SCOPED_TRACE(sizes.name);
-    const Dumps dumps;
+    const DumpFolder dumps;
     for (int rank = 0; rank < 4; ++rank) {
       MadeDump dump;
       dump.Ended(20, {.name = sizes.name, .in = sizes.in, .out = sizes.out});
@@ -318,7 +306,7 @@ TEST(ProgramOverDumps, SizesThatDisagreeAreAMismatch) {
 }
 
 TEST(ProgramOverDumps, UnevenPlansThatAgreeAreNoMismatch) {
-  const Dumps dumps;
+  const DumpFolder dumps;
   const int64_t in[] = {4107, 4076, 4087, 4114};
   const int64_t out[] = {4076, 4107, 4114, 4087};
   for (int rank = 0; rank < 4; ++rank) {
@@ -330,7 +318,7 @@ TEST(ProgramOverDumps, UnevenPlansThatAgreeAreNoMismatch) {
 }
 
 TEST(ProgramOverDumps, UnevenPlansThatDisagreeBlameNobodyAlone) {
-  const Dumps dumps;
+  const DumpFolder dumps;
   const int64_t in[] = {4107, 4076, 4087, 4114};
   for (int rank = 0; rank < 4; ++rank) {
     MadeDump dump;
@@ -344,7 +332,7 @@ TEST(ProgramOverDumps, UnevenPlansThatDisagreeBlameNobodyAlone) {
 
 TEST(ProgramOverDumps, OneRankAheadHasTwoReadings) {
   const MadeEntry barrier{.name = "nccl:all_reduce_barrier", .in = 1, .out = 1};
-  const Dumps dumps;
+  const DumpFolder dumps;
   for (int rank = 0; rank < 4; ++rank) {
     MadeDump dump;
     dump.Ended(40);
@@ -368,7 +356,7 @@ std::string Frames(const std::string& file, int line, const std::string& functio
 }
 
 TEST(ProgramOverDumps, TheLineThatLaunchedIsPrintedForEachRank) {
-  const Dumps dumps;
+  const DumpFolder dumps;
   for (int rank = 0; rank < 4; ++rank) {
     MadeDump dump;
     dump.Ended(20, {.frames = Frames("eval.py", 7, "validate")});
@@ -383,7 +371,7 @@ TEST(ProgramOverDumps, TheLineThatLaunchedIsPrintedForEachRank) {
 
 TEST(ProgramOverDumps, ADumpOfAnotherAttemptIsNotUsed) {
   constexpr int64_t kHourMs = 3'600'000;
-  const Dumps dumps;
+  const DumpFolder dumps;
   for (int rank = 0; rank < 4; ++rank) {
     MadeDump dump;
     dump.later_ms = rank == 2 ? -3 * kHourMs : 0;
@@ -401,7 +389,7 @@ TEST(ProgramOverDumps, ADumpOfAnotherAttemptIsNotUsed) {
 
 // A rank that stood for long before the others came is of this attempt.
 TEST(ProgramOverDumps, AnEarlyWaitIsNoOtherAttempt) {
-  const Dumps dumps;
+  const DumpFolder dumps;
   for (int rank = 0; rank < 4; ++rank) {
     MadeDump dump;
     dump.Ended(20);
@@ -418,7 +406,7 @@ TEST(ProgramOverDumps, NamesAreTheUsersAndTheRankStandsBehind) {
   for (const std::string name : {"comm_lib_trace_rank_", "node7_nccl_trace_rank_",
                                  "rank9-host_comm_lib_trace_rank_", "dgx-12_", "hang.worker4."}) {
     SCOPED_TRACE(name);
-    const Dumps dumps;
+    const DumpFolder dumps;
     for (int rank = 0; rank < 4; ++rank) {
       MadeDump dump;
       dump.Ended(20);
@@ -431,7 +419,7 @@ TEST(ProgramOverDumps, NamesAreTheUsersAndTheRankStandsBehind) {
 
 // Dumps over NCCL that were written at different moments: "completed" means ended there.
 TEST(ProgramOverDumps, WhatIsCompletedOnOthersIsNoHang) {
-  const Dumps dumps;
+  const DumpFolder dumps;
   for (int rank = 0; rank < 4; ++rank) dumps.Write(rank, MadeDump().Ended(rank == 3 ? 20 : 24));
   const SaidOfDumps said = dumps.Diagnosed();
   ExpectCannotTell(said);
@@ -440,7 +428,7 @@ TEST(ProgramOverDumps, WhatIsCompletedOnOthersIsNoHang) {
 
 // Gloo retires an operation on one rank a moment before it does on another.
 TEST(ProgramOverDumps, WhatOneMemberHasTheResultOfIsNoHang) {
-  const Dumps dumps;
+  const DumpFolder dumps;
   for (int rank = 0; rank < 4; ++rank) {
     MadeEntry last = kGloo;
     last.retired = rank != 2;
@@ -454,7 +442,7 @@ TEST(ProgramOverDumps, WhatOneMemberHasTheResultOfIsNoHang) {
 // is.
 TEST(ProgramOverDumps, ABroadcastThatOneMemberNeverEntered) {
   const MadeEntry broadcast{.name = "gloo:broadcast", .state = "scheduled"};
-  const Dumps dumps;
+  const DumpFolder dumps;
   for (int rank = 0; rank < 4; ++rank) {
     MadeDump dump(kNameless);
     dumps.Write(rank, dump.Ended(rank == 3 ? 10 : 11, broadcast));
@@ -465,7 +453,7 @@ TEST(ProgramOverDumps, ABroadcastThatOneMemberNeverEntered) {
 }
 
 TEST(ProgramOverDumps, WithHalfOfTheDumpsMissingItCannotTell) {
-  const Dumps dumps;
+  const DumpFolder dumps;
   dumps.Write(1, MadeDump().Ended(20).Open(21));
   const SaidOfDumps said = dumps.Diagnosed();
   ExpectCannotTell(said);
@@ -473,7 +461,7 @@ TEST(ProgramOverDumps, WithHalfOfTheDumpsMissingItCannotTell) {
 }
 
 TEST(ProgramOverDumps, MissingRanksAreNotBlamedWhereOthersHoldUp) {
-  const Dumps dumps;
+  const DumpFolder dumps;
   for (const int rank : {0, 1, 3}) {
     MadeDump dump;
     dump.Ended(20);

@@ -20,20 +20,6 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-class DumpFolder {
- public:
-  void Write(const std::string& name, const MadeDump& dump) const {
-    dump.Write(folder_.path() + "/" + name);
-  }
-  void Write(int rank, const MadeDump& dump) const {
-    Write("nccl_trace_rank_" + std::to_string(rank), dump);
-  }
-  SaidOfDumps Diagnosed() const { return DiagnoseDumps(folder_.path()); }
-
- private:
-  ScratchDirectory folder_;
-};
-
 // A send to the next rank and a receive from the one before, in one batch.
 void AddRingBatch(MadeDump& dump, int rank, int ranks, int sequence, const std::string& state) {
   dump.Open(sequence,

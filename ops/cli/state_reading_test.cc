@@ -3,15 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <memory>
-#include <string>
-
-#include "schemas/codec.h"
+#include "ops/cli/pattern_log.h"
 #include "schemas/test_encoder.h"
 #include "schemas/time_unit.h"
-#include "stream_ops/log/memory_log.h"
-#include "stream_ops/runtime/topic_layout.h"
-#include "stream_ops/topics.h"
 
 namespace eroica {
 namespace {
@@ -20,22 +14,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-void Append(Log& log, const Bytes& payload) {
-  absl::StatusOr<std::unique_ptr<LogProducer>> producer = log.NewProducer();
-  ASSERT_TRUE(producer.ok()) << producer.status();
-  ASSERT_TRUE(
-      (*producer)
-          ->Append({.topic = TopicName(kDefaultTopicPrefix, Topic::kPatterns),
-                    .key = "job",
-                    .value = {reinterpret_cast<const char*>(payload.data()), payload.size()},
-                    .headers = {},
-                    .timestamp_ms = 1,
-                    .partition = 0})
-          .ok());
-}
-
 // Eight steps of 100 ms of one of two ranks of a host, in each of which it waits for so long.
-void Report(Log& log, uint32_t rank, int64_t wait_ms) {
+void Report(PatternLog& log, uint32_t rank, int64_t wait_ms) {
   constexpr int64_t kStepNs = 100 * kNsPerMs;
   PatternBatch batch;
   batch.job = JobId{"job"};
@@ -46,24 +26,24 @@ void Report(Log& log, uint32_t rank, int64_t wait_ms) {
   batch.window = {.kind = WindowKind::kSteps, .end_ns = 8 * kStepNs, .last_step = 7};
   for (int64_t step = 0; step < 8; ++step)
     batch.steps.push_back({.id = step, .duration_ns = kStepNs, .peer_wait_ns = wait_ms * kNsPerMs});
-  Append(log, TestEncoder().Encode(batch));
+  log.Append(TestEncoder().Encode(batch));
 }
 
-void ReportCollectives(Log& log) {
+void ReportCollectives(PatternLog& log) {
   CollectiveSummary summary;
   summary.job = JobId{"job"};
   summary.communicator = CommId{1};
   summary.world_size = 2;
   summary.operations = 8;
-  Append(log, TestEncoder().Encode(summary));
+  log.Append(TestEncoder().Encode(summary));
 }
 
-CaptureGaps GapsOf(Log& log, bool is_silent) {
+CaptureGaps GapsOf(PatternLog& log, bool is_silent) {
   KnownJobs known;
   known.node_has_run = true;
   known.jobs["job"] = {};
   NodeConfig config;
-  const absl::Status status = AddRecordedGaps(log, config, is_silent, &known);
+  const absl::Status status = AddRecordedGaps(log.log(), config, is_silent, &known);
   EXPECT_TRUE(status.ok()) << status;
   return known.jobs["job"].gaps.value_or(CaptureGaps());
 }
@@ -72,8 +52,7 @@ CaptureGaps GapsOf(Log& log, bool is_silent) {
 // says why the rank was busier.
 TEST(AddRecordedGaps, ARankThatIsBusierOnTheAverageIsNotSilent) {
   for (const int64_t wait_ms : {30, 88}) {
-    MemoryLog log;
-    ASSERT_TRUE(CreateMissingTopics(log.admin(), kDefaultTopicPrefix, TopicLayout()).ok());
+    PatternLog log;
     Report(log, 0, 90);
     Report(log, 1, wait_ms);
     ReportCollectives(log);
