@@ -29,6 +29,12 @@ const JobCoverage kPipeline{.most_steps = 8,
                             .collective_wait_ns = 5e6,
                             .common_wait_ns = 2e6};
 
+CaptureGaps Added(void (*add)(const JobCoverage&, CaptureGaps*), const JobCoverage& coverage) {
+  CaptureGaps gaps;
+  add(coverage, &gaps);
+  return gaps;
+}
+
 ImportReport Whole() {
   ImportReport report;
   report.world_size = 4;
@@ -66,16 +72,13 @@ TEST(CaptureGaps, AStepThatCostsATenthOfTheTimeIsNotSilent) {
   coverage.ranks = {0, 1};
   coverage.long_steps = {
       .steps = 1, .of_all = 9, .usual_ns = 170e6, .mean_ns = 1.17e9, .share = 0.4, .rank = 1};
-  CaptureGaps gaps;
-  AddLongSteps(coverage, &gaps);
+  const CaptureGaps gaps = Added(AddLongSteps, coverage);
   EXPECT_TRUE(gaps.undecided);
   EXPECT_THAT(gaps.sentences,
               ElementsAre(AllOf(HasSubstr("1 of 9 steps takes 1.17 s, against 170 ms as a rule"),
                                 HasSubstr("Rank 1 is busy then"))));
   coverage.long_steps.share = 0.05;
-  CaptureGaps little;
-  AddLongSteps(coverage, &little);
-  EXPECT_FALSE(little.undecided);
+  EXPECT_FALSE(Added(AddLongSteps, coverage).undecided);
 }
 
 TEST(CaptureGaps, ARankThatWorksOnWhatNobodyRecordedIsNotSilent) {
@@ -84,8 +87,7 @@ TEST(CaptureGaps, ARankThatWorksOnWhatNobodyRecordedIsNotSilent) {
   coverage.step_ns = 150e6;
   coverage.wait_ns = 90e6;
   coverage.unrecorded = {.rank = 3, .ns = 60e6, .others_ns = 1e6};
-  CaptureGaps gaps;
-  AddUnrecordedWork(coverage, &gaps);
+  const CaptureGaps gaps = Added(AddUnrecordedWork, coverage);
   EXPECT_TRUE(gaps.undecided);
   EXPECT_THAT(gaps.sentences, ElementsAre(HasSubstr(
                                   "Rank 3 works for 60.0 ms of each step of 150 ms (40 %) on what "
@@ -93,9 +95,8 @@ TEST(CaptureGaps, ARankThatWorksOnWhatNobodyRecordedIsNotSilent) {
   for (const auto& [others_ns, wait_ns] : {std::pair(50e6, 90e6), std::pair(1e6, 20e6)}) {
     coverage.unrecorded.others_ns = others_ns;
     coverage.wait_ns = wait_ns;
-    CaptureGaps none;
-    AddUnrecordedWork(coverage, &none);
-    EXPECT_FALSE(none.undecided) << "others do as well, or nobody waits";
+    EXPECT_FALSE(Added(AddUnrecordedWork, coverage).undecided)
+        << "others do as well, or nobody waits";
   }
 }
 
@@ -103,20 +104,16 @@ TEST(CaptureGaps, AStageThatNoOtherRankHasIsComparedWithNobody) {
   JobCoverage coverage = kPipeline;
   coverage.ranks = {0, 1, 2, 3};
   coverage.busiest = {.rank = 2, .ns = 80e6, .others_ns = 50e6, .next_ns = 65e6};
-  CaptureGaps gaps;
-  AddStageAlone(coverage, &gaps);
+  const CaptureGaps gaps = Added(AddStageAlone, coverage);
   EXPECT_TRUE(gaps.undecided);
   EXPECT_THAT(gaps.sentences, ElementsAre(HasSubstr("Rank 2 is busy for 80.0 ms of each step of "
                                                     "100 ms, every other rank for 65.0 ms")));
   coverage.busiest.next_ns = 78e6;
-  CaptureGaps replica;
-  AddStageAlone(coverage, &replica);
-  EXPECT_FALSE(replica.undecided) << "the rank that has as much to do is its peer";
+  EXPECT_FALSE(Added(AddStageAlone, coverage).undecided)
+      << "the rank that has as much to do is its peer";
   coverage.busiest.next_ns = 65e6;
   coverage.collective_wait_ns = coverage.wait_ns;
-  CaptureGaps no_pipeline;
-  AddStageAlone(coverage, &no_pipeline);
-  EXPECT_FALSE(no_pipeline.undecided);
+  EXPECT_FALSE(Added(AddStageAlone, coverage).undecided);
 }
 
 TEST(CaptureGaps, ARankThatIsBusierOnTheAverageIsNotSilent) {
@@ -125,21 +122,16 @@ TEST(CaptureGaps, ARankThatIsBusierOnTheAverageIsNotSilent) {
   coverage.step_ns = 90e6;
   coverage.wait_ns = coverage.collective_wait_ns = 50e6;
   coverage.busiest = {.rank = 2, .ns = 65e6, .others_ns = 35e6};
-  CaptureGaps gaps;
-  AddBusiestRank(coverage, &gaps);
+  const CaptureGaps gaps = Added(AddBusiestRank, coverage);
   EXPECT_TRUE(gaps.undecided);
   EXPECT_THAT(gaps.sentences, ElementsAre(HasSubstr("Rank 2 is busy for 65.0 ms of each step of "
                                                     "90.0 ms on the average, the other ranks for "
                                                     "35.0 ms")));
   coverage.collective_wait_ns = 10e6;
-  CaptureGaps pipeline;
-  AddBusiestRank(coverage, &pipeline);
-  EXPECT_FALSE(pipeline.undecided) << "stages have different work";
+  EXPECT_FALSE(Added(AddBusiestRank, coverage).undecided) << "stages have different work";
   coverage.collective_wait_ns = 50e6;
   coverage.busiest.others_ns = 60e6;
-  CaptureGaps little;
-  AddBusiestRank(coverage, &little);
-  EXPECT_FALSE(little.undecided);
+  EXPECT_FALSE(Added(AddBusiestRank, coverage).undecided);
 }
 
 TEST(CaptureGaps, WhatWasNotUsedIsNotSeen) {
