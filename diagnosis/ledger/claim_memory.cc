@@ -263,12 +263,12 @@ ClaimMemory::Lasting ClaimMemory::LastingOf(const Record& record, int64_t kept) 
   return lasting;
 }
 
-// Of the newest ones, in which it was claimed.
-int64_t ClaimMemory::WindowsOf(const Record& record) const {
+// Of the newest ones, in which the same rank was claimed by a record that counts.
+int64_t ClaimMemory::WindowsOf(const Record& record, bool (*counts)(const Record&)) const {
   std::set<int64_t> windows;
   for (const Record& other : records_) {
     if (record.window - other.window < options_.lasting_windows && record.kind == other.kind &&
-        SameFault(record, other))
+        SameFault(record, other) && counts(other))
       windows.insert(other.window);
   }
   return static_cast<int64_t>(windows.size());

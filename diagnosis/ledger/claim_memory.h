@@ -119,7 +119,8 @@ class ClaimMemory {
   bool IsBeyondUnrest(const Record& record, int64_t windows, uint32_t ranks, int64_t kept) const;
   double OthersThatCameToNothing(const Record& record) const;
   void TakeForFault(const Record& record);
-  int64_t WindowsOf(const Record& record) const;
+  static bool IsAny(const Record&) { return true; }
+  int64_t WindowsOf(const Record& record, bool (*counts)(const Record&) = IsAny) const;
   bool ComesBack(const Record& record, const Finding& claim);
   double PValueOfAccidents(const Record& record, double places) const;
   double SpendFalseAlarms();

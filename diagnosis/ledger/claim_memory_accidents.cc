@@ -133,13 +133,7 @@ int64_t ClaimMemory::WindowsOfAccidents(const Record& record) const {
 // the time over which accidents are counted.
 bool ClaimMemory::MayBeABriefNeighbor(const Record& record) const {
   if (!MayBeANeighbor(record)) return false;
-  std::set<int64_t> windows;
-  for (const Record& other : records_) {
-    if (record.window - other.window < options_.lasting_windows && SameFault(record, other) &&
-        MayBeANeighbor(other))
-      windows.insert(other.window);
-  }
-  const auto seen = static_cast<int64_t>(windows.size());
+  const int64_t seen = WindowsOf(record, MayBeANeighbor);
   return seen < std::min(options_.lasting_windows, WindowsOfAccidents(record));
 }
 
