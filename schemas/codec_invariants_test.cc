@@ -82,7 +82,7 @@ TEST(EventInvariants, StackDepth) {
 
 TEST(EventInvariants, LanesAndCommunicators) {
   Expect expect(ExampleEventBatch());
-  REFUSED(kEnumOutOfRange, v.lanes[0].kind = static_cast<LaneKind>(3));
+  REFUSED(kEnumOutOfRange, v.lanes[0].kind = static_cast<LaneKind>(kLaneKindCount));
   REFUSED(kIndexOutOfRange, v.lanes.pop_back());
   REFUSED(kLimitExceeded, v.lanes.resize(257));
   REFUSED(kIndexOutOfRange, v.communicators[0].ranks[2] = 8);

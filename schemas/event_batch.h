@@ -15,10 +15,18 @@
 
 namespace eroica {
 
-enum class LaneKind : uint8_t { kHostThread = 0, kTrainingThread = 1, kDeviceStream = 2 };
-inline constexpr int kLaneKindCount = 3;
+// kAsynchronous: no thread and no stream, but operations on host memory that are under way beside
+// what the training thread runs (torch.distributed.isend, all_reduce with async_op). The thread
+// waits for them where it says so, by a function of WaitKind::kPeer.
+enum class LaneKind : uint8_t {
+  kHostThread = 0,
+  kTrainingThread = 1,
+  kDeviceStream = 2,
+  kAsynchronous = 3
+};
+inline constexpr int kLaneKindCount = 4;
 
-// A host thread or a device stream of the rank.
+// What intervals of the rank run on, or beside.
 struct Lane {
   std::string name;
   LaneKind kind = LaneKind::kHostThread;

@@ -38,7 +38,12 @@ enum {
 // eroica::WaitKind
 enum { EROICA_WAIT_NONE = 0, EROICA_WAIT_PEER = 1, EROICA_WAIT_OTHER = 2 };
 // eroica::LaneKind
-enum { EROICA_HOST_THREAD = 0, EROICA_TRAINING_THREAD = 1, EROICA_DEVICE_STREAM = 2 };
+enum {
+  EROICA_HOST_THREAD = 0,
+  EROICA_TRAINING_THREAD = 1,
+  EROICA_DEVICE_STREAM = 2,
+  EROICA_ASYNCHRONOUS = 3
+};
 // eroica::CollectiveOperation
 enum {
   EROICA_UNKNOWN_OPERATION = 0,

@@ -128,12 +128,13 @@ PyPointer CollectiveLaunched(PyPointer, PyPointer const* arguments, ptrdiff_t co
 }
 
 PyPointer CollectiveEnded(PyPointer, PyPointer const* arguments, ptrdiff_t count) {
-  Arguments in(arguments, count, 3);
+  Arguments in(arguments, count, 4);
   const uint64_t ticket = in.Unsigned();
   const int64_t start_ns = in.Signed();
   const auto function = static_cast<uint32_t>(in.Unsigned());
+  const bool asynchronous = in.Signed() != 0;
   if (!in.ok()) return nullptr;
-  eroica_python_collective_ended(ticket, start_ns, function);
+  eroica_python_collective_ended(ticket, start_ns, function, asynchronous);
   return None();
 }
 

@@ -72,6 +72,8 @@ void eroica_python_interval(int64_t start_monotonic_ns, uint32_t function) {
                   LaneOfThisThread());
 }
 
+bool eroica_python_another_trains() { return eroica_trainer().number != 0 && !eroica_trains(); }
+
 uint64_t eroica_python_collective_launched(uint16_t communicator, uint8_t operation, int32_t peer,
                                            uint64_t sequence, uint64_t bytes) {
   const bool waits = (operation & EROICA_PYTHON_WAITS) != 0;
@@ -91,12 +93,12 @@ uint64_t eroica_python_collective_launched(uint16_t communicator, uint8_t operat
   return ticket;
 }
 
-void eroica_python_collective_ended(uint64_t ticket, int64_t start_monotonic_ns,
-                                    uint32_t function) {
+void eroica_python_collective_ended(uint64_t ticket, int64_t start_monotonic_ns, uint32_t function,
+                                    bool asynchronous) {
   const int64_t now_ns = eroica_now_ns();
   eroica::LeaveCollective(now_ns, ticket);
   eroica_collective_ended(ticket, eroica_from_monotonic_ns(start_monotonic_ns), now_ns, function,
-                          LaneOfThisThread());
+                          asynchronous ? eroica::AsynchronousLane() : LaneOfThisThread());
 }
 
 void eroica_python_collective_dropped(uint64_t ticket) {

@@ -32,13 +32,17 @@ void eroica_python_enter(uint32_t function, bool covers);
 // From start_monotonic_ns to now, on the calling thread's lane.
 void eroica_python_interval(int64_t start_monotonic_ns, uint32_t function);
 
+// Whether another thread than the calling one is known to train.
+bool eroica_python_another_trains();
+
 // Added to an operation: the caller is inside until it ends or is dropped.
 enum { EROICA_PYTHON_WAITS = 0x80 };
 // Launched now: its ticket. sequence: or EROICA_NO_SEQUENCE.
 uint64_t eroica_python_collective_launched(uint16_t communicator, uint8_t operation, int32_t peer,
                                            uint64_t sequence, uint64_t bytes);
-// Ended now; it began at start_monotonic_ns.
-void eroica_python_collective_ended(uint64_t ticket, int64_t start_monotonic_ns, uint32_t function);
+// Ended now; it began at start_monotonic_ns. asynchronous: the training thread ran on meanwhile.
+void eroica_python_collective_ended(uint64_t ticket, int64_t start_monotonic_ns, uint32_t function,
+                                    bool asynchronous);
 void eroica_python_collective_dropped(uint64_t ticket);
 
 }  // extern "C"

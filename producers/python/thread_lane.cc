@@ -20,6 +20,11 @@ uint8_t WaitsLane() {
   return lane;
 }
 
+uint8_t AsynchronousLane() {
+  static const uint8_t lane = eroica_lane("asynchronous operations", EROICA_ASYNCHRONOUS);
+  return lane;
+}
+
 uint8_t LaneOfThisThread() {
   constexpr int kUnknown = -1;
   thread_local int training_lane = kUnknown;

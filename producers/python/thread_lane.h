@@ -15,5 +15,7 @@ uint8_t FullTraceLane();
 // How long each of its functions waited for a processor. No training lane: the time is in its
 // functions already.
 uint8_t WaitsLane();
+// Of operations that are under way beside what the training thread runs.
+uint8_t AsynchronousLane();
 
 }  // namespace eroica

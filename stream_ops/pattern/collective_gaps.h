@@ -1,5 +1,6 @@
 // What a rank ran before it joined a collective: the gap since its previous operation on any
-// communicator, and which function held the critical path longest in it. Functions that wait for
+// communicator, and which function held the critical path longest in it. An asynchronous operation
+// ends a gap, and the next one begins at once: the rank is not held by it. Functions that wait for
 // peers are not named: they are symptoms. Functions times gaps must not fill the memory: beyond
 // kMostShares what reaches across gaps is not counted. Owner: one CriticalPathSweep.
 #pragma once
@@ -20,7 +21,8 @@ inline constexpr uint32_t kNoFunction = std::numeric_limits<uint32_t>::max();
 // One collective of the window, in order of start.
 struct CollectiveExposure {
   uint32_t ticket = kNoTicket;  // Interval::lane of the collective
-  int64_t exposed_ns = 0;       // its critical time
+  // Its critical time; of an asynchronous one, the rank's waits for peers while it is under way.
+  int64_t exposed_ns = 0;
   int64_t gap_ns = 0;
   uint32_t before = kNoFunction;
   int64_t before_ns = 0;  // critical time of `before` in the gap

@@ -42,6 +42,7 @@ void CriticalPathSweep::Run(const SweepInput& whole) {
   activity_.Finish(input.functions.size());
   peer_wait_.Finish(input.steps, clocks_,
                     CriticalPathPriority(FunctionClass::kCollective, input.host_only), &steps_);
+  ExposeAsynchronous();
 }
 
 void CriticalPathSweep::Reset(const SweepInput& input) {
@@ -57,6 +58,7 @@ void CriticalPathSweep::Reset(const SweepInput& input) {
     stacks_.resize(kHostClasses * input.lanes.size());
   clocks_.Clear();
   peer_wait_.Clear();
+  asynchronous_.clear();
   gaps_.Start(input.start_ns);
   activity_.Start(input.steps);
   SetRules(input);
@@ -76,8 +78,14 @@ void CriticalPathSweep::BuildClocks(const SweepInput& input) {
     const TimeSpan part = Clip(input, interval);
     const Rule rule = rules_[interval.function];
     if (part.begin_ns > part.end_ns || !Counts(input, rule, interval)) continue;
-    if (rule.function_class == FunctionClass::kCollective)
+    if (rule.function_class == FunctionClass::kCollective) {
+      if (IsAsynchronous(interval.lane)) {
+        asynchronous_.push_back({part, gaps_.collectives().size()});
+        gaps_.AddCollective(interval.lane, part.begin_ns, part.begin_ns);
+        continue;
+      }
       gaps_.AddCollective(interval.lane, part.begin_ns, part.end_ns);
+    }
     if (part.begin_ns < part.end_ns) clocks_.Add(rule.priority, part.begin_ns, part.end_ns);
   }
   clocks_.Finish();
@@ -97,6 +105,11 @@ void CriticalPathSweep::Account(const SweepInput& input) {
 
     const Rule rule = rules_[function];
     if (!Counts(input, rule, interval)) continue;
+    const bool collective = rule.function_class == FunctionClass::kCollective;
+    if (collective && IsAsynchronous(interval.lane)) {
+      ++next_collective;
+      continue;
+    }
     CriticalClock& clock = clocks_[rule.priority];
     const int64_t clock_at_begin = clock.Advance(part.begin_ns);
     const int64_t clock_at_end = clock.Ahead(part.end_ns);
@@ -108,7 +121,7 @@ void CriticalPathSweep::Account(const SweepInput& input) {
                         {part.end_ns, clock_at_end, part.begin_ns, clock_at_begin, function});
       continue;
     }
-    if (rule.function_class == FunctionClass::kCollective)
+    if (collective)
       gaps_.collectives()[next_collective++].exposed_ns = clock_at_end - clock_at_begin;
     const int64_t fresh_ns = std::max(part.begin_ns, totals.covered_until_ns);
     if (fresh_ns >= part.end_ns) continue;
@@ -149,6 +162,12 @@ void CriticalPathSweep::FlushStacks() {
               ended.clock_at_end - ended.clock_at_leaf);
     }
   }
+}
+
+void CriticalPathSweep::ExposeAsynchronous() {
+  for (const Asynchronous& operation : asynchronous_)
+    gaps_.collectives()[operation.collective].exposed_ns =
+        peer_wait_.Within(operation.part.begin_ns, operation.part.end_ns);
 }
 
 void CriticalPathSweep::AddLeaf(uint32_t function, int64_t begin_ns, int64_t end_ns,

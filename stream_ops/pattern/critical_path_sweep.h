@@ -6,6 +6,9 @@
 // host functions only the leaf: on each lane the one that started last among those still running.
 // Python frames count on training threads only, CPU operators on every lane.
 //
+// An asynchronous operation (LaneKind::kAsynchronous) is not on the critical path: the rank runs
+// on. Where a host function that waits for peers is on it meanwhile, the operation is exposed.
+//
 // Two passes over intervals sorted by start, no heap and no list of ends: the first builds the
 // critical clocks, the second reads each interval's clock at its start and end and lets host
 // functions take their time from their callers on a stack a lane and class. The stack stays ordered
@@ -81,6 +84,7 @@ class CriticalPathSweep {
   void StartHostFunction(Stack& stack, const Frame& frame);
   void FlushStacks();
   void AddLeaf(uint32_t function, int64_t begin_ns, int64_t end_ns, int64_t critical_ns);
+  void ExposeAsynchronous();
   // Python counts on training threads only.
   static bool Counts(const SweepInput& input, const Rule& rule, const Interval& interval) {
     return rule.function_class != FunctionClass::kPython ||
@@ -97,6 +101,11 @@ class CriticalPathSweep {
   std::vector<uint32_t> functions_;
   std::vector<Stack> stacks_;  // two a lane: Python, CPU operators
   std::vector<StepRecord> steps_;
+  struct Asynchronous {
+    TimeSpan part;
+    size_t collective;  // its place among those of gaps_
+  };
+  std::vector<Asynchronous> asynchronous_;
 };
 
 }  // namespace eroica

@@ -248,6 +248,29 @@ TEST(CriticalPathSweep, BackwardOnAnotherThreadLeavesCollectivesExposed) {
   EXPECT_EQ(sweep.steps()[0].peer_wait_ns, 55);
 }
 
+TEST(CriticalPathSweep, WhatRunsBesideAnAsynchronousOperationHasItsTime) {
+  // A pipeline on CPUs: isend is under way until the next stage receives, and the rank computes.
+  constexpr uint32_t kSend = kAsynchronousTicket | 7;
+  Rank rank;
+  const uint32_t layer = rank.Function(FunctionClass::kPython);
+  const uint32_t wait = rank.Function(FunctionClass::kPython, WaitKind::kPeer);
+  const uint32_t send = rank.Function(FunctionClass::kCollective);
+  const uint32_t receive = rank.Function(FunctionClass::kCollective);
+  rank.Ran(receive, 3, 0, 10).Ran(layer, kTraining, 10, 80).Ran(send, kSend, 20, 90);
+  rank.Ran(wait, kTraining, 80, 90).Ran(layer, kTraining, 90, 100);
+  for (const bool host_only : {true, false}) {
+    const CriticalPathSweep& sweep = rank.Sweep(0, 100, host_only);
+    EXPECT_EQ(rank.critical(layer), 80);
+    EXPECT_EQ(rank.critical(wait), 10);
+    EXPECT_EQ(rank.critical(send), 0);
+    EXPECT_EQ(sweep.totals(send).total_ns, 70);
+    ASSERT_EQ(sweep.collectives().size(), 2u);
+    EXPECT_EQ(sweep.collectives()[1].exposed_ns, 10) << "it was waited for";
+    EXPECT_EQ(sweep.collectives()[1].gap_ns, 10);
+    EXPECT_EQ(sweep.collectives()[1].before, layer);
+  }
+}
+
 TEST(CriticalPathSweep, NothingAtAll) {
   Rank rank;
   const CriticalPathSweep& sweep = rank.Sweep(0, 0);

@@ -23,6 +23,11 @@ inline constexpr size_t kMostLanes = 4096;
 
 // A collective that nobody asks about.
 inline constexpr uint32_t kNoTicket = std::numeric_limits<uint32_t>::max();
+// Of a ticket: the operation is under way beside what the rank runs (LaneKind::kAsynchronous).
+inline constexpr uint32_t kAsynchronousTicket = 1u << 30;
+constexpr bool IsAsynchronous(uint32_t ticket) {
+  return ticket != kNoTicket && (ticket & kAsynchronousTicket) != 0;
+}
 
 // [start, end), 0 <= start <= end <= kEndOfTimeNs. 24 bytes: memory is what a sweep waits for.
 struct Interval {

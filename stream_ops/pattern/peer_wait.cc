@@ -21,8 +21,35 @@ void AddWithinSteps(const std::vector<TimeSpan>& spans, const CriticalClock& clo
 
 }  // namespace
 
+void PeerWait::Waited::Clear() {
+  spans_.clear();
+  before_.clear();
+}
+
+void PeerWait::Waited::Join(std::vector<TimeSpan>& waits, const CriticalClock& clock) {
+  clock_ = &clock;
+  std::sort(waits.begin(), waits.end(),
+            [](const TimeSpan& a, const TimeSpan& b) { return a.begin_ns < b.begin_ns; });
+  for (const TimeSpan& wait : waits) spans_.Add(wait.begin_ns, wait.end_ns);
+  int64_t before_ns = 0;
+  for (const TimeSpan& span : spans_.spans()) {
+    before_.push_back(before_ns);
+    before_ns += clock.At(span.end_ns) - clock.At(span.begin_ns);
+  }
+}
+
+int64_t PeerWait::Waited::Until(int64_t t) const {
+  const auto next = std::upper_bound(spans().begin(), spans().end(), t,
+                                     [](int64_t at, const TimeSpan& s) { return at < s.begin_ns; });
+  if (next == spans().begin()) return 0;
+  const auto place = static_cast<size_t>(next - spans().begin()) - 1;
+  const TimeSpan& span = spans()[place];
+  return before_[place] + clock_->At(std::min(t, span.end_ns)) - clock_->At(span.begin_ns);
+}
+
 void PeerWait::Clear() {
   for (auto& waits : waits_) waits.clear();
+  for (Waited& waited : waited_) waited.Clear();
 }
 
 void PeerWait::Finish(std::span<const StepSpan> steps, const CriticalClocks& clocks,
@@ -34,13 +61,9 @@ void PeerWait::Finish(std::span<const StepSpan> steps, const CriticalClocks& clo
                     collectives.At(step.end_ns) - collectives.At(step.begin_ns)});
   }
   for (int priority = 0; priority < kPriorityCount; ++priority) {
-    std::vector<TimeSpan>& waits = waits_[static_cast<size_t>(priority)];
-    if (waits.empty() || steps.empty()) continue;
-    std::sort(waits.begin(), waits.end(),
-              [](const TimeSpan& a, const TimeSpan& b) { return a.begin_ns < b.begin_ns; });
-    SpanUnion joined;
-    for (const TimeSpan& wait : waits) joined.Add(wait.begin_ns, wait.end_ns);
-    AddWithinSteps(joined.spans(), clocks[priority], steps, out);
+    Waited& waited = waited_[static_cast<size_t>(priority)];
+    waited.Join(waits_[static_cast<size_t>(priority)], clocks[priority]);
+    AddWithinSteps(waited.spans(), clocks[priority], steps, out);
   }
 }
 

@@ -14,8 +14,14 @@ struct Moment {
   std::vector<size_t> critical;  // intervals on the critical path
 };
 
+bool IsBeside(const SweepInput& input, const Interval& interval) {
+  return input.functions[interval.function].function_class == FunctionClass::kCollective &&
+         IsAsynchronous(interval.lane);
+}
+
 bool Counts(const SweepInput& input, const Interval& interval) {
   const bool python = input.functions[interval.function].function_class == FunctionClass::kPython;
+  if (IsBeside(input, interval)) return false;
   return !python || input.lanes[interval.lane] == LaneKind::kTrainingThread;
 }
 
@@ -69,6 +75,20 @@ bool WaitsForPeers(const SweepInput& input, const Moment& moment) {
   });
 }
 
+// By a host function.
+int64_t WaitsWithin(const SweepInput& input, const std::vector<Moment>& moments, int64_t from,
+                    int64_t to) {
+  int64_t waits = 0;
+  for (int64_t t = from; t < to; ++t) {
+    const Moment& moment = moments[static_cast<size_t>(t - input.start_ns)];
+    waits += std::any_of(moment.critical.begin(), moment.critical.end(), [&](size_t i) {
+      const FunctionTraits& traits = input.functions[input.intervals[i].function];
+      return traits.function_class >= FunctionClass::kPython && traits.wait == WaitKind::kPeer;
+    });
+  }
+  return waits;
+}
+
 void NamePredecessor(const SweepInput& input, const std::vector<Moment>& moments, int64_t from,
                      int64_t to, CollectiveExposure* out) {
   std::map<uint32_t, int64_t> sums;
@@ -100,7 +120,12 @@ void DescribeCollectives(const SweepInput& input, const std::vector<Moment>& mom
       exposure.exposed_ns += std::count(moment.critical.begin(), moment.critical.end(), i);
     exposure.gap_ns = std::max<int64_t>(0, begin - last_end);
     NamePredecessor(input, moments, last_end, begin, &exposure);
-    last_end = std::max(last_end, end);
+    if (IsBeside(input, interval)) {
+      exposure.exposed_ns = WaitsWithin(input, moments, begin, end);
+      last_end = std::max(last_end, begin);
+    } else {
+      last_end = std::max(last_end, end);
+    }
     result->collectives.push_back(exposure);
   }
 }

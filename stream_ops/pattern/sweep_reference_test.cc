@@ -24,13 +24,17 @@ class RandomJob {
       functions_.push_back(traits);
     }
     for (uint32_t i = 0, lanes = 1 + Below(4); i < lanes; ++i)
-      lanes_.push_back(static_cast<LaneKind>(Below(3)));
+      lanes_.push_back(static_cast<LaneKind>(Below(kLaneKindCount)));
     const int64_t longest = 1 + Below(40);
     for (uint32_t i = 0, count = Below(60); i < count; ++i) {
       const int64_t start = Below(150);
       const auto lane_count = static_cast<uint32_t>(lanes_.size());
       intervals_.push_back({start, start + Below(static_cast<uint32_t>(longest)),
                             Below(function_count), Below(lane_count)});
+      Interval& interval = intervals_.back();
+      if (functions_[interval.function].function_class == FunctionClass::kCollective &&
+          Below(3) == 0)
+        interval.lane |= kAsynchronousTicket;
     }
     IntervalSorter().Sort(functions_, intervals_);
     input_.start_ns = Below(40);

@@ -18,6 +18,7 @@ struct CollectiveRow {
   int64_t start_ns = 0;       // whole, also where windows cut the interval
   int64_t end_ns = 0;
   uint32_t next = kNoTicket;  // a further operation of the same interval
+  bool asynchronous = false;  // under way beside what the rank runs
 };
 
 class CollectiveRows {
@@ -27,15 +28,15 @@ class CollectiveRows {
 
   uint32_t Add(const CollectiveRow& row) {
     if (free_.empty()) {
-      rows_.push_back(row);
-      return kTicketBit | static_cast<uint32_t>(rows_.size() - 1);
+      free_.push_back(static_cast<uint32_t>(rows_.size()));
+      rows_.emplace_back();
     }
-    const uint32_t ticket = free_.back();
+    const uint32_t place = free_.back();
     free_.pop_back();
-    rows_[ticket & ~kTicketBit] = row;
-    return ticket;
+    rows_[place] = row;
+    return kTicketBit | place | (row.asynchronous ? kAsynchronousTicket : 0);
   }
-  const CollectiveRow& operator[](uint32_t ticket) const { return rows_[ticket & ~kTicketBit]; }
+  const CollectiveRow& operator[](uint32_t ticket) const { return rows_[PlaceOf(ticket)]; }
   // Of the interval whose first operation has the ticket, each operation. Nothing of no ticket.
   template <typename Visitor>
   void Visit(uint32_t first, Visitor visit) const {
@@ -46,15 +47,16 @@ class CollectiveRows {
   // All operations of the interval.
   void Free(uint32_t first) {
     for (uint32_t ticket = first; ticket != kNoTicket; ticket = (*this)[ticket].next)
-      free_.push_back(ticket);
+      free_.push_back(PlaceOf(ticket));
   }
   size_t size() const { return rows_.size() - free_.size(); }
 
  private:
   static constexpr uint32_t kTicketBit = 1u << 31;
+  static uint32_t PlaceOf(uint32_t ticket) { return ticket & ~(kTicketBit | kAsynchronousTicket); }
 
   std::vector<CollectiveRow> rows_;
-  std::vector<uint32_t> free_;
+  std::vector<uint32_t> free_;  // places
 };
 
 }  // namespace eroica

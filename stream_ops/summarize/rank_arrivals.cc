@@ -260,12 +260,13 @@ void RankWindows::AddIntervals(const EventBatch& batch, const BatchNumbers& numb
       in_order = false;
     }
     if (numbers.traits[interval.function].function_class == FunctionClass::kCollective) {
+      const bool asynchronous = lane_kinds_[interval.lane] == LaneKind::kAsynchronous;
       interval.lane = kNoTicket;
       for (; collective != batch.collectives.end() && collective->interval == i; ++collective) {
         chunk->uncounted_ns = std::max(chunk->uncounted_ns, end_ns);
         interval.lane = collectives_.Add({*collective, interval.function,
                                           numbers.communicators[collective->communicator],
-                                          rows.start_ns[i], end_ns, interval.lane});
+                                          rows.start_ns[i], end_ns, interval.lane, asynchronous});
       }
     }
     *next++ = interval;

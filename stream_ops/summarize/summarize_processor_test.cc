@@ -402,6 +402,26 @@ TEST(SummarizeProcessor, CollectivesGoToTheirCommunicatorsAlsoWhenThereAreNone) 
   EXPECT_EQ(FindPattern(harness.Patterns(0, 0), "all_reduce")->bytes, 64u);
 }
 
+TEST(SummarizeProcessor, AnOperationOfAnAsynchronousLaneTakesNothingFromTheRank) {
+  for (const bool asynchronous : {false, true}) {
+    SummarizeHarness harness({.out_of_orderness_ns = 0});
+    EventBatchBuilder builder(0, 0, 1);
+    builder.Ran("compute", 0, 100).Reduced(5, 20, 90);
+    EventBatch batch = builder.Marked(kBegin, 0, 0).Marked(kEnd, 0, 100).Final().Build();
+    batch.functions[batch.intervals.function[0]].function_class = FunctionClass::kPython;
+    batch.lanes.push_back({"asynchronous", LaneKind::kAsynchronous});
+    if (asynchronous) batch.intervals.lane[1] = 1;
+    harness.Process(batch);
+    const auto collectives = harness.collectives();
+    ASSERT_FALSE(collectives.empty());
+    ASSERT_EQ(collectives[0].records.size(), 1u);
+    EXPECT_EQ(collectives[0].records[0].duration_ns, 70);
+    EXPECT_EQ(collectives[0].records[0].exposed_ns, asynchronous ? 0 : 70);
+    EXPECT_EQ(FindPattern(harness.Patterns(0, 0), "compute")->critical_ns, asynchronous ? 100 : 30);
+    harness.ExpectBooksClosed();
+  }
+}
+
 TEST(SummarizeProcessor, FewMembersOfALargeCommunicatorListIt) {
   SummarizeHarness harness({.out_of_orderness_ns = 0});
   for (const uint32_t rank : {0u, 1u}) {

@@ -136,7 +136,7 @@ class collective:
                 if entry is not None and life.on:
                     start, ticket, name = entry
                     if kind is None:
-                        life.native.collective_ended(ticket, start, function_of(name))
+                        life.native.collective_ended(ticket, start, function_of(name), False)
                     else:
                         life.native.collective_dropped(ticket)
             except Exception:

@@ -35,7 +35,7 @@ class Operation:
         )
 
     def end(self, ticket, start):
-        life.native.collective_ended(ticket, start, collectives.function_of(self.name))
+        life.native.collective_ended(ticket, start, collectives.function_of(self.name), False)
 
     def pass_by(self):
         """It has ended, and nobody waited for it. Of a collective its members' time would say that

@@ -68,7 +68,13 @@ _PROTOTYPES = {
         _U64,
         (_U16, _U8, _I32, _U64, _U64),
     ),
-    "collective_ended": ("python", "eroica_python_collective_ended", None, (_U64, _I64, _U32)),
+    "collective_ended": (
+        "python",
+        "eroica_python_collective_ended",
+        None,
+        (_U64, _I64, _U32, ctypes.c_bool),
+    ),
+    "another_trains": ("python", "eroica_python_another_trains", ctypes.c_bool, ()),
     "start_sampler": (
         "python",
         "eroica_python_start_sampler",

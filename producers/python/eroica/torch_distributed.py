@@ -134,9 +134,11 @@ def _watched(original, operation, sent, peer):
 
     def ended(launched, work, error):
         call.open = False
-        if error is None:
-            torch_operation.follow(work, launched)
-        else:
+        if error is not None:
             launched.drop()
+            return
+        if not torch_operation.has_waited(work) or life.native.another_trains():
+            launched.run_beside()
+        torch_operation.follow(work, launched)
 
     return watch(original, begins, ended)

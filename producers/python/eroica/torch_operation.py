@@ -3,6 +3,11 @@
 An operation ends when its future is done, or where it has none when somebody waited for it or asked
 whether it is complete. `call.open` says that this thread is inside a function that is watched: what
 it calls in turn is no second operation.
+
+An asynchronous operation (isend, all_reduce with async_op), or one of a thread beside the one that
+trains, is under way beside what the training thread runs. Who calls Work.wait meanwhile waits for
+peers. What C++ issues (DistributedDataParallel) C++ waits for, where Python does not see it: such an
+operation counts as one that the thread is inside of.
 """
 
 import sys
@@ -10,7 +15,7 @@ import threading
 import weakref
 from time import monotonic_ns
 
-from eroica import collectives, life, patches, work_ends
+from eroica import annotations, collectives, life, patches, work_ends
 from eroica import native as constants
 from eroica.watched_call import watch
 
@@ -21,19 +26,27 @@ call = threading.local()
 _c10d = None  # a weak reference to the module: see patches.py
 _groups = {}  # by the group's name: Group
 _open = {}  # by the id of a Work that has no future: (weak reference, what ends it)
+_beside = {}  # by its id: an operation beside the training thread that is under way
 
 
 class Launched:
     """An operation that is under way. It ends once, by whoever sees it first."""
 
-    __slots__ = ("_tickets", "start", "name")
+    __slots__ = ("_tickets", "start", "name", "beside")
 
     def __init__(self, ticket, start, name):
         self._tickets = [ticket]
         self.start = start
         self.name = name
+        self.beside = False
+
+    def run_beside(self):
+        """The training thread runs on while it is under way."""
+        self.beside = True
+        _beside[id(self)] = self
 
     def _take_ticket(self):
+        _beside.pop(id(self), None)
         try:
             return self._tickets.pop()
         except IndexError:  # somebody else has seen it end
@@ -42,7 +55,8 @@ class Launched:
     def end(self, *_):
         ticket = self._take_ticket()
         if ticket is not None and life.on:
-            life.native.collective_ended(ticket, self.start, collectives.function_of(self.name))
+            function = collectives.function_of(self.name)
+            life.native.collective_ended(ticket, self.start, function, self.beside)
 
     def drop(self, *_):
         ticket = self._take_ticket()
@@ -71,9 +85,10 @@ def use(module):
     kind = getattr(module, "Work", None)
     if kind is None:
         return
-    for name, ended in (("wait", lambda result: True), ("is_completed", bool)):
-        patches.replace(kind, name, _seen_by(getattr(kind, name), ended))
+    patches.replace(kind, "wait", _waiting(kind.wait))
+    patches.replace(kind, "is_completed", _asking(kind.is_completed))
     life.at_end(_open.clear)
+    life.at_end(_beside.clear)
 
 
 def forget_groups():
@@ -96,9 +111,14 @@ def launch(group, operation, peer, tensors):
     return Launched(ticket, start, f"{group.backend}:{operation}")
 
 
+def has_waited(work):
+    """work: what the call returned. None and a rank: the call itself has waited."""
+    return work is None or isinstance(work, int)
+
+
 def follow(work, launched):
-    """Ends what was launched when the work does. None and a rank: the call itself has waited."""
-    if work is None or isinstance(work, int):
+    """Ends what was launched when the work does."""
+    if has_waited(work):
         launched.end()
         return
     try:
@@ -150,16 +170,39 @@ def _backends_of(group):
     return {device: backend for device, _, backend in pairs}
 
 
-def _seen_by(original, ended):
+def _waiting(original):
     def begins(args, _):
-        return args[0] if _open else None
+        if not (_beside and life.on) or getattr(call, "open", False):
+            return (args[0], None) if _open else None
+        life.native.enter(_wait(), True)
+        return args[0], monotonic_ns()
 
-    def seen(work, result, error):
-        row = _open.pop(id(work), None) if error is None and ended(result) else None
-        if row is not None:
-            row[1].end()
+    def ended(token, _, error):
+        work, start = token
+        if start is not None and life.on:
+            life.native.interval(start, _wait())
+        if error is None:
+            _has_ended(work)
 
-    return watch(original, begins, seen)
+    return watch(original, begins, ended)
+
+
+def _wait():
+    return annotations.function_of("torch.distributed:wait", constants.WAIT_PEER)
+
+
+def _asking(original):
+    def ended(work, result, error):
+        if error is None and result:
+            _has_ended(work)
+
+    return watch(original, lambda args, _: args[0] if _open else None, ended)
+
+
+def _has_ended(work):
+    row = _open.pop(id(work), None)
+    if row is not None:
+        row[1].end()
 
 
 def _forget(number, launched):
