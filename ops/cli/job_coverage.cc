@@ -341,38 +341,68 @@ std::vector<uint32_t> JobCoverage::missing_ranks() const {
   return missing;
 }
 
-absl::StatusOr<std::map<std::string, JobCoverage>> MeasureJobCoverages(
-    Log& log, const std::string& topic_prefix) {
-  constexpr size_t kRecordsMax = 256;
-  const absl::StatusOr<std::unique_ptr<LogConsumer>> consumer = log.NewConsumer(ConsumerOptions());
+struct JobCoverageReader::Reading {
+  std::unique_ptr<LogConsumer> consumer;
+  std::map<std::string, CoverageSum> sums;
+  Decoder decoder;
+  PatternBatch batch;
+  CollectiveSummary summary;
+
+  void Add(const ConsumerRecord& record) {
+    // Summaries of communicators lie on the same topic.
+    if (decoder.Decode(record.payload(), &batch) == DropReason::kNone) {
+      sums[batch.job.value].Add(batch);
+    } else if (decoder.Decode(record.payload(), &summary) == DropReason::kNone) {
+      sums[summary.job.value].Add(summary);
+    }
+  }
+};
+
+JobCoverageReader::JobCoverageReader(std::unique_ptr<Reading> reading)
+    : reading_(std::move(reading)) {}
+JobCoverageReader::JobCoverageReader(JobCoverageReader&&) noexcept = default;
+JobCoverageReader& JobCoverageReader::operator=(JobCoverageReader&&) noexcept = default;
+JobCoverageReader::~JobCoverageReader() = default;
+
+absl::StatusOr<JobCoverageReader> JobCoverageReader::Open(Log& log,
+                                                          const std::string& topic_prefix) {
+  absl::StatusOr<std::unique_ptr<LogConsumer>> consumer = log.NewConsumer(ConsumerOptions());
   if (!consumer.ok()) return consumer.status();
   if (absl::Status status =
           (*consumer)->Subscribe({TopicName(topic_prefix, Topic::kPatterns)}, nullptr);
       !status.ok())
     return status;
-  std::map<std::string, CoverageSum> sums;
-  Decoder decoder;
-  PatternBatch batch;
-  CollectiveSummary summary;
+  auto reading = std::make_unique<Reading>();
+  reading->consumer = *std::move(consumer);
+  return JobCoverageReader(std::move(reading));
+}
+
+absl::Status JobCoverageReader::Read() {
+  constexpr size_t kRecordsMax = 256;
   std::vector<ConsumerRecord> records;
   do {
     records.clear();
     if (absl::Status status =
-            (*consumer)->Poll(std::chrono::milliseconds(0), kRecordsMax, &records);
+            reading_->consumer->Poll(std::chrono::milliseconds(0), kRecordsMax, &records);
         !status.ok())
       return status;
-    for (const ConsumerRecord& record : records) {
-      // Summaries of communicators lie on the same topic.
-      if (decoder.Decode(record.payload(), &batch) == DropReason::kNone) {
-        sums[batch.job.value].Add(batch);
-      } else if (decoder.Decode(record.payload(), &summary) == DropReason::kNone) {
-        sums[summary.job.value].Add(summary);
-      }
-    }
+    for (const ConsumerRecord& record : records) reading_->Add(record);
   } while (!records.empty());
+  return absl::OkStatus();
+}
+
+std::map<std::string, JobCoverage> JobCoverageReader::Measured() const {
   std::map<std::string, JobCoverage> coverages;
-  for (const auto& [job, sum] : sums) coverages[job] = sum.Measured();
+  for (const auto& [job, sum] : reading_->sums) coverages[job] = sum.Measured();
   return coverages;
+}
+
+absl::StatusOr<std::map<std::string, JobCoverage>> MeasureJobCoverages(
+    Log& log, const std::string& topic_prefix) {
+  absl::StatusOr<JobCoverageReader> reader = JobCoverageReader::Open(log, topic_prefix);
+  if (!reader.ok()) return reader.status();
+  if (absl::Status status = reader->Read(); !status.ok()) return status;
+  return reader->Measured();
 }
 
 absl::StatusOr<JobCoverage> MeasureJobCoverage(Log& log, const std::string& topic_prefix) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -84,8 +85,28 @@ struct JobCoverage {
   std::vector<uint32_t> missing_ranks() const;  // ascending
 };
 
-// By the name of the job. Reads the patterns topic of the log from its beginning to where it ends
-// now; a job that has no patterns there is left out.
+// Reads the patterns topic of a log, from its beginning on, as it grows. Owner: one thread; the log
+// must outlive it.
+class JobCoverageReader {
+ public:
+  static absl::StatusOr<JobCoverageReader> Open(Log& log, const std::string& topic_prefix);
+  JobCoverageReader(JobCoverageReader&&) noexcept;
+  JobCoverageReader& operator=(JobCoverageReader&&) noexcept;
+  ~JobCoverageReader();
+
+  // To where the topic ends now.
+  absl::Status Read();
+  // By the name of the job; a job that has no patterns is left out.
+  std::map<std::string, JobCoverage> Measured() const;
+
+ private:
+  struct Reading;
+  explicit JobCoverageReader(std::unique_ptr<Reading> reading);
+
+  std::unique_ptr<Reading> reading_;
+};
+
+// Of all that the topic holds now.
 absl::StatusOr<std::map<std::string, JobCoverage>> MeasureJobCoverages(
     Log& log, const std::string& topic_prefix);
 // The same of a log that holds one job; an empty coverage where it holds none.

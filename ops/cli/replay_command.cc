@@ -22,6 +22,7 @@
 #include "ops/cli/replay_job.h"
 #include "ops/cli/slice_flags.h"
 #include "ops/cli/slice_plan.h"
+#include "ops/cli/state_reading.h"
 #include "ops/cli/stop_signal.h"
 #include "ops/cli/time_text.h"
 #include "ops/findings/finding_reader.h"
@@ -130,8 +131,27 @@ bool IsWhole(const ReplayOutcome& outcome, const LostEntries& lost) {
   return !lost.any() && outcome.corrupt_bytes == 0 && outcome.records_missing == 0;
 }
 
+// As `eroica findings` says it of the replay's folder, for a replay without findings.
+absl::StatusOr<NoFindings> WhyNothing(const ReplayFolder& folder) {
+  NodeConfig config;
+  config.node.recording = folder.path();
+  config.node.topic_prefix = folder.record().topic_prefix;
+  const absl::StatusOr<std::unique_ptr<Log>> log = OpenLog(config, LogAccess::kRead);
+  if (!log.ok()) return log.status();
+  return NoFindingsBehind(**log, config, folder.record().request.job, /*resolved=*/0);
+}
+
+std::string NothingText(const NoFindings& none, bool is_whole) {
+  std::string text = !is_whole ? "cannot tell: nothing was found, and not all of it was read\n"
+                     : none.is_healthy ? "nothing found\n"
+                                       : "cannot tell: nothing was found\n";
+  text += Printable(none.text) + "\n";
+  for (const std::string& reason : none.reasons) text += Printable(reason) + "\n";
+  return text;
+}
+
 std::string OutcomeText(const ReplayFolder& folder, const ReplayOutcome& outcome,
-                        const LostEntries& lost) {
+                        const LostEntries& lost, const NoFindings& none) {
   const size_t count = outcome.findings.size();
   std::string text = fmt::format("replay {}: ", Printable(folder.record().replay_id));
   text += outcome.records == 0 && !folder.is_new()
@@ -140,9 +160,8 @@ std::string OutcomeText(const ReplayFolder& folder, const ReplayOutcome& outcome
                             static_cast<double>(outcome.bytes) / 1e6, SpanText(outcome.span_ms),
                             outcome.seconds, Speed(outcome));
   text += Warnings(outcome, lost);
-  text += count > 0                ? fmt::format("{} finding{}\n", count, count == 1 ? "" : "s")
-          : IsWhole(outcome, lost) ? "nothing found\n"
-                                   : "cannot tell: nothing was found, and not all of it was read\n";
+  text += count > 0 ? fmt::format("{} finding{}\n", count, count == 1 ? "" : "s")
+                    : NothingText(none, IsWhole(outcome, lost));
   for (const Finding& finding : outcome.findings) text += FindingLine(finding);
   const std::string& prefix = folder.record().topic_prefix;
   return text +
@@ -151,7 +170,7 @@ std::string OutcomeText(const ReplayFolder& folder, const ReplayOutcome& outcome
 }
 
 std::string OutcomeJson(const ReplayFolder& folder, const ReplayOutcome& outcome,
-                        const LostEntries& lost) {
+                        const LostEntries& lost, const NoFindings& none) {
   nlohmann::ordered_json findings = nlohmann::ordered_json::array();
   for (const Finding& finding : outcome.findings)
     findings.push_back(nlohmann::ordered_json::parse(ToJson(finding), nullptr, false));
@@ -165,6 +184,8 @@ std::string OutcomeJson(const ReplayFolder& folder, const ReplayOutcome& outcome
                                     {"corrupt_bytes", outcome.corrupt_bytes},
                                     {"records_unreadable", outcome.records_unreadable},
                                     {"lost", lost.sentences},
+                                    {"nothing_because", none.text},
+                                    {"left_open", none.reasons},
                                     {"findings", std::move(findings)}};
   return PrintableJson(
              json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +
@@ -198,10 +219,16 @@ absl::StatusOr<int> Replay(const ReplayFlags& flags) {
   const absl::StatusOr<LostEntries> lost =
       FindLostEntries(*asked->job.source.log, asked->job.config, folder->record().slice);
   if (!lost.ok()) return lost.status();
-  std::cout << (flags.json ? OutcomeJson(*folder, *outcome, *lost)
-                           : OutcomeText(*folder, *outcome, *lost));
+  NoFindings none;
+  if (outcome->findings.empty()) {
+    absl::StatusOr<NoFindings> why = WhyNothing(*folder);
+    if (!why.ok()) return why.status();
+    none = *std::move(why);
+  }
+  std::cout << (flags.json ? OutcomeJson(*folder, *outcome, *lost, none)
+                           : OutcomeText(*folder, *outcome, *lost, none));
   if (!outcome->findings.empty()) return kExitFindings;
-  return IsWhole(*outcome, *lost) ? kExitNothingFound : kExitCannotTell;
+  return IsWhole(*outcome, *lost) && none.is_healthy ? kExitNothingFound : kExitCannotTell;
 }
 
 // name: the folder of a recording or of a replay; "live": the configured log's findings; or a topic
@@ -300,8 +327,8 @@ void AddReplayCommand(CLI::App& app, int* exit_code) {
       "The live nodes, their groups and their findings are left alone. A replay that was stopped "
       "goes on with the same command. Times are those of the records: in Kafka, when they arrived. "
       "Exit codes: 0 nothing found, 1 findings, 2 error, 3 cannot tell (nothing was found, and "
-      "records "
-      "had left the log or were damaged); --compare: 0 the same, 1 they differ, 2 error.");
+      "records had left the log, were damaged, or do not show the whole job); --compare: 0 the "
+      "same, 1 they differ, 2 error.");
   command->callback([flags, exit_code] {
     const absl::StatusOr<int> code = flags->compare.empty() ? Replay(*flags) : Compare(*flags);
     *exit_code = code.ok() ? *code : ExitWithError(code.status());

@@ -10,6 +10,8 @@
 #include <thread>
 #include <utility>
 
+#include "ops/cli/job_coverage.h"
+#include "ops/cli/replay_gaps.h"
 #include "ops/cli/stages.h"
 #include "ops/config/memory_shares.h"
 #include "ops/findings/finding_reader.h"
@@ -41,7 +43,8 @@ absl::Status Stopped(const ReplayRun& run) {
       fmt::format("stopped at {:.0f} %: the same command goes on from there", share * 100));
 }
 
-absl::Status RunToEnd(ReplayRun& run,
+// What the stages say between two steps leaves the folder again, and is read before.
+absl::Status RunToEnd(ReplayRun& run, JobCoverageReader* coverage,
                       const std::function<bool(int64_t done, int64_t total)>& progress) {
   Clock::time_point answered_at = Clock::now();
   while (true) {
@@ -49,6 +52,9 @@ absl::Status RunToEnd(ReplayRun& run,
     const absl::StatusOr<bool> more = run.Step();
     if (more.ok() && !*more) return absl::OkStatus();
     if (more.ok()) {
+      if (coverage != nullptr) {
+        if (absl::Status status = coverage->Read(); !status.ok()) return status;
+      }
       answered_at = Clock::now();
       continue;
     }
@@ -157,11 +163,24 @@ absl::StatusOr<ReplayOutcome> RunReplay(
                        .poll_records_max = static_cast<size_t>(config.runtime.poll_records_max),
                        .idle_timeout = std::chrono::milliseconds(config.runtime.idle_timeout_ms)});
   if (!run.ok()) return run.status();
-  if (absl::Status status = RunToEnd(**run, progress); !status.ok()) return status;
+  const bool was_finished = (*run)->is_finished();
+  std::optional<JobCoverageReader> coverage;
+  if (!(*run)->is_resumed()) {
+    absl::StatusOr<JobCoverageReader> reader = JobCoverageReader::Open(**log, record.topic_prefix);
+    if (!reader.ok()) return reader.status();
+    coverage.emplace(*std::move(reader));
+  }
+  if (absl::Status status = RunToEnd(**run, coverage ? &*coverage : nullptr, progress);
+      !status.ok())
+    return status;
   ReplayOutcome outcome = OutcomeOf(**run, topology, Clock::now() - start);
   absl::StatusOr<std::vector<Finding>> findings = FindingsOf(**log, record.topic_prefix);
   if (!findings.ok()) return findings.status();
   outcome.findings = *std::move(findings);
+  if (was_finished) return outcome;
+  const ReplayGaps gaps = coverage ? FindReplayGaps(coverage->Measured(), outcome.findings)
+                                   : ReplayGaps{.is_whole = false, .jobs = {}};
+  if (absl::Status status = WriteReplayGaps(folder.path(), gaps); !status.ok()) return status;
   return outcome;
 }
 

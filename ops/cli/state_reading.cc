@@ -5,9 +5,11 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include "ops/cli/job_coverage.h"
 #include "ops/cli/lost_entries.h"
+#include "ops/cli/replay_gaps.h"
 #include "ops/cli/state_folder.h"
 
 namespace eroica {
@@ -48,8 +50,13 @@ absl::StatusOr<KnownJobs> JobsBehind(Log& log, const NodeConfig& config) {
 }
 
 absl::Status AddRecordedGaps(Log& log, const NodeConfig& config, bool is_silent, KnownJobs* known) {
-  if (!config.kafka.bootstrap.empty() || IsReplayFolder(config) || !known->node_has_run)
+  if (!config.kafka.bootstrap.empty() || !known->node_has_run) return absl::OkStatus();
+  if (IsReplayFolder(config)) {
+    const absl::StatusOr<std::optional<ReplayGaps>> gaps = ReadReplayGaps(config.node.recording);
+    if (!gaps.ok()) return gaps.status();
+    if (gaps->has_value()) AddReplayGaps(**gaps, known);
     return absl::OkStatus();
+  }
   const absl::StatusOr<std::map<std::string, JobCoverage>> coverages =
       MeasureJobCoverages(log, config.node.topic_prefix);
   if (!coverages.ok()) return coverages.status();

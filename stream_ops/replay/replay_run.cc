@@ -82,6 +82,7 @@ absl::Status ReplayRun::Resume() {
   const absl::StatusOr<std::optional<ReplayCheckpoint>> loaded = LoadCheckpoint(store_);
   if (!loaded.ok()) return loaded.status();
   const ReplayCheckpoint checkpoint = loaded->value_or(ReplayCheckpoint());
+  resumed_ = loaded->has_value();
   finished_ = checkpoint.finished;
   fed_ms_ = checkpoint.fed_ms;
   clock_->AdvanceTo(checkpoint.clock_ms);

@@ -80,6 +80,9 @@ class ReplayRun {
   // kUnavailable: the source does not answer; Step may be called again.
   absl::StatusOr<bool> Step();
 
+  // It goes on from a checkpoint of an earlier run, or that one has finished it.
+  bool is_resumed() const { return resumed_; }
+  bool is_finished() const { return finished_; }
   // In offsets of the slice.
   int64_t done() const { return source_ == nullptr ? total() : source_->done(); }
   int64_t total() const { return input_.slice.size(); }
@@ -139,6 +142,7 @@ class ReplayRun {
   uint64_t records_since_checkpoint_ = 0;
   uint64_t bytes_since_checkpoint_ = 0;
   int64_t steps_since_checkpoint_ = 0;
+  bool resumed_ = false;
   bool ended_ = false;     // the stages have seen all
   bool finished_ = false;  // and it is written
 };
