@@ -7,6 +7,7 @@
 #include <deque>
 #include <vector>
 
+#include "diagnosis/measurements/processor_shortage.h"
 #include "schemas/diagnosis_state.h"
 #include "schemas/finding.h"
 
@@ -62,12 +63,9 @@ struct ClaimMemoryOptions {
   // heavy tails (spike/turns.h).
   size_t fewest_roaming = 3;
   double min_share_without_function = 0.05;
-  // What a host takes from a thread at once: where others want its processor, too, the Linux
-  // scheduler gives each of them one turn in so long a period (kernel/sched/fair.c: 6 ms times
-  // 1 + log2 of the processors, for which it takes no more than eight; from 6.6 on its turns are
-  // shorter). Where steps are shorter, it takes as much. Single slow steps are counted over so much
-  // time that one period is less than min_share of it.
-  int64_t scheduling_period_ns = 24'000'000;
+  // Where steps are short, single slow steps are counted over so much time that one period of the
+  // scheduler is less than min_share of it (processor_shortage.h).
+  int64_t scheduling_period_ns = kSchedulingPeriodNs;
 };
 
 // Of one job. One thread; knows no clock. Held back are claims that a rank is slow or disturbed,

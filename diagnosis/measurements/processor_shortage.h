@@ -1,9 +1,21 @@
-// Whether the ranks of a host have too few processors: their threads wait for them.
+// Whether the ranks of a host have too few processors: their threads wait for them. And for how
+// long a program of somebody else may take a processor before it is more than an accident.
 #pragma once
+
+#include <cstdint>
 
 #include "diagnosis/measurements/cross_rank_view.h"
 
 namespace eroica {
+
+// What a host takes from a thread at once: where others want its processor, too, the Linux
+// scheduler gives each of them one turn in so long a period (kernel/sched/fair.c: 6 ms times
+// 1 + log2 of the processors, for which it takes no more than eight; from 6.6 on its turns are
+// shorter). Where steps are shorter, it takes as much.
+inline constexpr int64_t kSchedulingPeriodNs = 24'000'000;
+// The time in which one such period is a hundredth, the least cost of a claim. A shorter visit of
+// somebody else's program is an accident.
+inline constexpr int64_t kTimeOfAccidentsNs = 100 * kSchedulingPeriodNs;
 
 // Of the time that all ranks on the rank's host spend in steps, the share in which their training
 // threads could have run and were not let (thread_function.h: kWaitForProcessor), from 0 to 1. 0

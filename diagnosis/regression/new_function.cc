@@ -103,6 +103,19 @@ Taken TakenOf(std::span<const PatternBatch> past, const PatternBatch& before_now
           .before = BeforeOf(past, function, time_of)};
 }
 
+// By which the ranks wait longer for processors. It lies in whatever they run, and is nothing that
+// they have taken up.
+double GrowthOfWaits(std::span<const PatternBatch> past, const PatternBatch& before_now,
+                     const PatternBatch& now) {
+  double growth_ns = 0;
+  for (const FunctionPattern& row : now.patterns) {
+    if (!row.name.starts_with(kWaitForProcessor)) continue;
+    growth_ns +=
+        std::max(0.0, TakenOf(past, before_now, now, row.function, FunctionNsOf).more_ns());
+  }
+  return growth_ns;
+}
+
 bool IsNew(const FunctionPattern& row, const Taken& taken, const NewFunctionOptions& options) {
   return RunsOnThread(row.function_class) &&
          taken.before.most_ns <= options.max_before * taken.now_ns;
@@ -115,13 +128,15 @@ std::optional<NewFunction> FindAgainst(const CrossRankView& view,
   NewFunction best{.change = ChangeOf(past, before_now, view.profile())};
   const double of_kernels = GrowthOfKernels(view.profile(), past);
   const double work_ns = std::max({1.0, WorkNsOf(view.profile()), WorkNsOf(before_now)});
+  const double waits_ns = GrowthOfWaits(past, before_now, view.profile());
   double together_ns = 0;
   double together = 0;  // share of a step
   for (const FunctionPattern& row : view.profile().patterns) {
     if (IsSymptom(row)) continue;
     const double of_ns =
         row.function_class == FunctionClass::kGpuCompute ? work_ns : best.change.now_ns;
-    const double least_ns = options.min_share_of_one * of_ns;
+    const double least_ns =
+        options.min_share_of_one * of_ns + (RunsOnThread(row.function_class) ? waits_ns : 0.0);
     Taken taken = TakenOf(past, before_now, view.profile(), row.function, FunctionNsOf);
     const Taken on_stage =
         TakenOf(past, before_now, view.profile(), row.function, FunctionNsOnStage);

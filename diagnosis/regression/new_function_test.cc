@@ -19,7 +19,8 @@ struct Reads {
   double less_forward = 0;  // what the forward pass saves meanwhile
   double longer_inputs = 1;
   FunctionClass function_class = FunctionClass::kPython;
-  double waits_ms = 0;  // of every rank for the others, in every step
+  double waits_ms = 0;      // of every rank for the others, in every step
+  double processor_ms = 0;  // likewise for a processor
 };
 
 // A window of four ranks whose steps vary by up to 40 ms, by the same amount on all of them.
@@ -27,6 +28,8 @@ TrainingView WindowOfReads(uint32_t index, const Reads& reads) {
   TrainingView job(4);
   job.RunOnAll("forward", 100 - reads.less_forward);
   job.RunOnAll("gemm", 30 * reads.longer_inputs, "", FunctionClass::kGpuCompute);
+  if (reads.processor_ms > 0)
+    job.RunOnAll("(runnable, waiting for a processor)", reads.processor_ms);
   for (uint32_t rank = 0; rank < 4; ++rank) {
     for (uint32_t step = 0; step < 8; ++step)
       job.Jitter(rank, step, 5.0 * ((7 * index + 3 * step) % 9));
@@ -89,6 +92,17 @@ TEST(NewFunction, SilentBelowAShareOfAStepOrInHalfOfThem) {
 TEST(NewFunction, SilentWhereItTookAnothersPlace) {
   const Reads instead{.ms = 10, .last = 8, .less_forward = 10};
   EXPECT_EQ(Find({{}, {}, {}, instead, instead}), "");
+}
+
+// They lie in whatever the ranks run, and are nothing that the job has taken up.
+TEST(NewFunction, SilentOnWaitsForProcessorsAndWhatTheyExplain) {
+  const Reads waits{.processor_ms = 12};
+  EXPECT_EQ(Find({{}, {}, {}, waits, waits}), "");
+  const auto reads = [](double processor_ms) {
+    return Reads{.ms = 20, .last = 8, .processor_ms = processor_ms};
+  };
+  EXPECT_EQ(Find({{}, {}, {}, reads(25), reads(25)}), "");
+  EXPECT_EQ(Find({{}, {}, {}, reads(5), reads(5)}), "read");
 }
 
 TEST(NewFunction, SilentOnKernels) {

@@ -15,6 +15,7 @@
 #include "diagnosis/measurements/host_ranks.h"
 #include "diagnosis/measurements/job_profile.h"
 #include "diagnosis/measurements/mean_step.h"
+#include "diagnosis/measurements/processor_shortage.h"
 #include "diagnosis/measurements/sampled_stacks.h"
 #include "diagnosis/measurements/stack_frames.h"
 #include "diagnosis/measurements/symptom.h"
@@ -305,6 +306,21 @@ ChangeOptions OptionsFor(const CrossRankView& view, ChangeOptions options) {
   return options;
 }
 
+// Somebody else's program is an accident as long as it runs: the ranks must have waited for
+// processors for more than the time in which one wait is an accident, or in as many windows as
+// other claims about such waits.
+bool MayBeABriefNeighbor(std::span<const PatternBatch> history, const PatternBatch& now,
+                         const JobChange& change) {
+  double lasted_ns = ProfileStepNs(now) * static_cast<double>(now.steps.size());
+  int64_t windows = 1;
+  for (size_t i = history.size(); i > 0; --i, ++windows) {
+    const PatternBatch& before = history[i - 1];
+    if (ProfileStepNs(before) - change.past_ns < change.least_ns) break;
+    lasted_ns += ProfileStepNs(before) * static_cast<double>(before.steps.size());
+  }
+  return lasted_ns < static_cast<double>(kTimeOfAccidentsNs) && windows < kWindowsOfSharedWaits;
+}
+
 // Whether the job has become slower, and why. Where its ranks have changed it must be slower than
 // with as many as now, too.
 std::optional<Finding> FindRegression(const CrossRankView& view, const RegressionOptions& options) {
@@ -313,6 +329,9 @@ std::optional<Finding> FindRegression(const CrossRankView& view, const Regressio
     const std::optional<JobChange> change = find(OfThisSize(view), view.profile(), change_options);
     if (!change) continue;
     const std::optional<Cause> cause = FindCause(view, *change, options);
+    if (cause && cause->row->name.starts_with(kWaitForProcessor) &&
+        MayBeABriefNeighbor(OfThisSize(view), view.profile(), *change))
+      continue;
     const std::span<const PatternBatch> of_these = OfTheseRanks(OfThisSize(view), view.profile());
     if (cause && find(of_these, view.profile(), change_options))
       return Describe(view, *change, *cause, options);

@@ -19,6 +19,7 @@ using ::testing::SizeIs;
 struct Work {
   double gemm_ms = 60;
   double mask_ms = 2;
+  const char* mask = "build_mask";
   double transfer_ms = 10;
   double wait_ms = 0;    // for peers
   double once_ms = 0;    // in the mask of a single step
@@ -32,7 +33,7 @@ class Window {
  public:
   explicit Window(const Work& work, uint32_t ranks = 4) : job_(ranks) {
     job_.RunOnAll("gemm", work.gemm_ms, "", FunctionClass::kGpuCompute)
-        .RunOnAll("build_mask", work.mask_ms, "train.py: forward");
+        .RunOnAll(work.mask, work.mask_ms, "train.py: forward");
     for (uint32_t rank = 0; rank < ranks && work.once_ms > 0; ++rank)
       job_.RunInSteps(rank, "collect", work.once_ms, 5, 6);
     for (uint32_t rank = 0; rank < ranks && work.often_ms > 0; ++rank)
@@ -107,6 +108,17 @@ TEST(RegressionOperator, AFunctionThatGrewOnAllRanksIsNamed) {
   EXPECT_THAT(findings[0].victims, SizeIs(4));
   EXPECT_NEAR(findings[0].lost_ns_per_step, 10e6, 1e3);
   EXPECT_THAT(findings[0].title, HasSubstr("build_mask takes 12.0 ms instead of 2.00 ms"));
+}
+
+// Windows of 0.65 s: the scheduler's accidents are counted over 2.4 s.
+TEST(RegressionOperator, WaitsForProcessorsMustLast) {
+  constexpr const char* kWaits = "(runnable, waiting for a processor)";
+  const Work before{.mask = kWaits};
+  const Work now{.mask_ms = 12, .mask = kWaits};
+  EXPECT_THAT(Evaluate({before, before, now, now}), IsEmpty());
+  const std::vector<Work> lasting = {before, before, before, before, now, now, now, now};
+  ASSERT_THAT(Evaluate(lasting), SizeIs(1));
+  EXPECT_EQ(Evaluate(lasting)[0].function, kWaits);
 }
 
 TEST(RegressionOperator, AFewSampledStacksShowNoGrowth) {
