@@ -24,6 +24,7 @@ constexpr double kFew = 0.25;          // of the ranks elsewhere, and
 constexpr double kFewAlone = 1.0 / 3;  // of ranks without peers, of which there are few
 constexpr double kLong = 0.05;         // of a step
 constexpr double kAsLong = 0.75;
+constexpr double kShort = 0.01;  // of a step
 
 double FewOf(std::span<const HostRanks> hosts) {
   return hosts.front().ranks.size() == 1 ? kFewAlone : kFew;
@@ -117,6 +118,12 @@ std::optional<double> CpuShare(const HostRanks& host, const FunctionColumn& colu
   return usual > 0 ? std::optional(Median(std::span(own)) / usual) : std::nullopt;
 }
 
+// Where all ranks wait for processors there are too few, and it is chance which one waits longest.
+bool IsChanceOfShortage(const HostRanks& host, const HostFunction& function) {
+  return host.ranks.size() == 1 && function.column->sample->name.starts_with(kWaitForProcessor) &&
+         function.others_ns >= kShort * host.step_ns;
+}
+
 // Nothing where the host's ranks do not spend their steps in it, or others do.
 std::optional<HostFunction> Compare(const HostRanks& host, const FunctionColumn& column,
                                     const TimesOfRanks& times, double min_share) {
@@ -133,7 +140,8 @@ std::optional<HostFunction> Compare(const HostRanks& host, const FunctionColumn&
       .column = &column, .ranks = static_cast<uint32_t>(here), .cpu_share = CpuShare(host, column)};
   function.others_ns = MedianElsewhere(host, times);
   function.own_ns = own[own.size() / 2];
-  if (function.excess_ns() < min_share * host.step_ns) return std::nullopt;
+  if (function.excess_ns() < min_share * host.step_ns || IsChanceOfShortage(host, function))
+    return std::nullopt;
   return function;
 }
 

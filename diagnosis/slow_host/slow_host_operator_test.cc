@@ -161,6 +161,19 @@ TEST(SlowHostOperator, ARankWithoutPeersIsComparedWithAllOthers) {
               HasSubstr("Rank 3, which has no peers, holds the others up by 10.0 ms a step"));
 }
 
+// It is chance which rank waits longest where all of them do.
+TEST(SlowHostOperator, ARankWithoutPeersWaitsForItsProcessorOnlyWhereOthersDoNot) {
+  const auto with_others = [](double others_ms) {
+    TrainingView job = Pipeline();
+    for (uint32_t rank = 0; rank < 8; ++rank)
+      job.Run(rank, "(runnable, waiting for a processor)", rank == 3 ? 10 : others_ms);
+    for (PatternBatch& batch : job.batches()) batch.patterns.back().wait = WaitKind::kOther;
+    return EvaluateSlowHosts(job.Finish()).size();
+  };
+  EXPECT_EQ(with_others(0.5), 1u);
+  EXPECT_EQ(with_others(4), 0u);
+}
+
 TEST(SlowHostOperator, WhatAFewSampledStacksShowMustBeSeenInMoreWindows) {
   for (const uint64_t samples : {20u, 2'000u}) {
     TrainingView job = Pipeline();
