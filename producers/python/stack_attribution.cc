@@ -128,20 +128,16 @@ bool StackAttribution::WasBlocked(const StackSample& sample) const {
   });
 }
 
-// Of the samples of that state; without one the function that was seen last.
+// Of the samples of that state; without one what was seen of late.
 std::vector<uint32_t> StackAttribution::Leaves(bool blocked, Seen* seen) const {
   std::vector<uint32_t> leaves;
   for (const StackSample& sample : samples_) {
     if (sample.state == ThreadState::kUnknown || WasBlocked(sample) == blocked)
       leaves.push_back(sample.leaf);
   }
-  std::optional<uint32_t>& last = blocked ? seen->blocked : seen->running;
-  if (!leaves.empty()) {
-    last = leaves.back();
-  } else if (last) {
-    leaves.push_back(*last);
-  }
-  return leaves;
+  SeenFunctions& of_late = blocked ? seen->blocked : seen->running;
+  for (const uint32_t leaf : leaves) of_late.Add(leaf);
+  return leaves.empty() ? of_late.All() : leaves;
 }
 
 // By function, in the order of their first blocks. A block unlike all that were seen has none: it
@@ -172,7 +168,7 @@ StackAttribution::Shares StackAttribution::Tile(int64_t end_ns, const Parts& par
   Seen& seen = seen_[KindOf(stretch_)];
   std::vector<uint32_t> running = Leaves(false, &seen);
   std::vector<uint32_t> blocked = Leaves(true, &seen);
-  if (!running.empty()) last_running_ = running.back();
+  if (!running.empty()) last_running_ = seen.running.newest();
   // Nothing of a sleep runs: what little does is more like what ran before.
   if (running.empty() && last_running_) running = {*last_running_};
   if (running.empty()) running = blocked;

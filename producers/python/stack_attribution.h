@@ -6,9 +6,9 @@
 // measured; only which function that was is sampled: the blocked time belongs to the stacks that
 // were seen blocked, the other time to those that were not, equally to each sample. This is
 // post-stratification (Cochran, Sampling Techniques, 5A.9): a sleep of 30 ms a step is told as
-// 30 ms however few samples there are, and however late they come on a busy host. A stretch
-// without a sample of that state has the function that was seen last in a stretch of the same
-// kind. A stretch without a boundary is cut every 100 ms.
+// 30 ms however few samples there are, and however late they come on a busy host. A stretch without
+// a sample of that state is shared out likewise to the newest samples in stretches of the same kind
+// (seen_functions.h). A stretch without a boundary is cut every 100 ms.
 //
 // Waits for a processor lie in the time that was not blocked, and are emitted beside the functions
 // that they interrupted: as shares of the stretch (spread_share.h). They passed in these functions,
@@ -40,6 +40,7 @@
 
 #include "producers/python/gil_probe.h"
 #include "producers/python/run_times.h"
+#include "producers/python/seen_functions.h"
 #include "producers/python/thread_blocks.h"
 #include "producers/python/thread_switches.h"
 #include "producers/python/training_boundaries.h"
@@ -82,9 +83,9 @@ class StackAttribution {
   bool in_collective() const { return stretch_.in_collective; }
 
  private:
-  struct Seen {  // last, in stretches of one kind
-    std::optional<uint32_t> running;
-    std::optional<uint32_t> blocked;
+  struct Seen {  // of late, in stretches of one kind
+    SeenFunctions running;
+    SeenFunctions blocked;
     SeenBlocks blocks;
   };
   struct Share {

@@ -111,7 +111,7 @@ TEST_F(StackAttributionTest, HowLongWhatSleepsWaitsWhenItWakesUpIsNotGuessed) {
   EXPECT_THAT(waited_ms_, IsEmpty());
 }
 
-TEST_F(StackAttributionTest, AStretchWithoutASampleHasWhatWasSeenLastInOneOfItsKind) {
+TEST_F(StackAttributionTest, AStretchWithoutASampleHasWhatWasSeenInOneOfItsKind) {
   for (int64_t step = 0; step < 3; ++step) {
     Pass(1 + 100 * step, 10 + 60 * step, 0, BoundaryKind::kStep);
     if (step == 0) Sample(5, 1, kRuns);
@@ -122,6 +122,18 @@ TEST_F(StackAttributionTest, AStretchWithoutASampleHasWhatWasSeenLastInOneOfItsK
   }
   attribution_.Finish();
   EXPECT_EQ(MsByLeaf()[2], 90) << "30 ms in each of three steps, by one sample";
+}
+
+// Short stretches, as between the messages of a pipeline: one sample must not decide over all.
+TEST_F(StackAttributionTest, StretchesWithoutASampleAreSharedOutToTheNewestSamples) {
+  for (int64_t stretch = 0; stretch < 104; ++stretch) {
+    Pass(1 + 8 * stretch, 1 + 8 * stretch);
+    if (stretch < 4) Sample(5 + 8 * stretch, stretch == 3 ? 2 : 1, kRuns);
+  }
+  Pass(1 + 8 * 104, 1 + 8 * 104);
+  attribution_.Finish();
+  EXPECT_EQ(MsByLeaf()[1], 24 + 600);
+  EXPECT_EQ(MsByLeaf()[2], 8 + 200);
 }
 
 // A step of 78 ms with a sleep of 30 ms and samples ten times a second, as on a busy host.
