@@ -146,7 +146,7 @@ std::string NothingText(const NoFindings& none, bool is_whole) {
                      : none.is_healthy ? "nothing found\n"
                                        : "cannot tell: nothing was found\n";
   text += Printable(none.text) + "\n";
-  for (const std::string& reason : none.reasons) text += Printable(reason) + "\n";
+  for (const std::string& reason : none.reasons) text += "- " + Printable(reason) + "\n";
   return text;
 }
 

@@ -53,6 +53,27 @@ TEST(ReplayProgram, AHealthyJobStaysHealthy) {
   EXPECT_THAT(findings.out, HasSubstr("Nothing found in job")) << "the replay's own state says so";
 }
 
+TEST(ReplayProgram, OfAJobThatWasRecordedInPartNobodyCanTell) {
+  const ScratchDirectory folder;
+  const std::string part = folder.path() + "/part";
+  const std::string replay = folder.path() + "/replay";
+  std::filesystem::copy("tests/golden/live/healthy", part,
+                        std::filesystem::copy_options::recursive);
+  std::filesystem::remove_all(part + "/eroica.events/0");
+  for (const char* again : {"", "again"}) {
+    const ProgramRun run = RunProgram({"replay", "--recording", part, "-o", replay});
+    EXPECT_EQ(run.exit_code, kExitCannotTell) << run.err << again;
+    EXPECT_THAT(run.out, AllOf(HasSubstr("cannot tell"), HasSubstr("rank 0 of 8 is not recorded")));
+  }
+  const ProgramRun json =
+      RunProgram({"replay", "--recording", part, "-o", folder.path() + "/other", "--json"});
+  EXPECT_EQ(json.exit_code, kExitCannotTell) << json.err;
+  EXPECT_THAT(JsonOf(json).at("left_open").at(0).get<std::string>(), HasSubstr("rank 0 of 8"));
+  const ProgramRun findings = RunProgram({"findings", "--recording", replay});
+  EXPECT_EQ(findings.exit_code, kExitCannotTell) << findings.err;
+  EXPECT_THAT(findings.out, HasSubstr("rank 0 of 8 is not recorded"));
+}
+
 // Threads, wall clock and all; the node goes on until both say the same.
 TEST(ReplayProgram, ALiveRunAndItsReplayFindTheSame) {
   for (const std::string job : {"compute", "data", "gc", "gil"}) {
