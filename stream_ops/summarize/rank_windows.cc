@@ -404,7 +404,7 @@ std::optional<int64_t> RankWindows::EarliestStart() const {
 bool RankWindows::HasWindow() const {
   if (IsOfTime()) return EarliestStart().has_value();
   const StepWindows windows = StepWindowsOf(progress_.identity);
-  return steps_.FirstFrom(FirstStepBehind(windows, progress_.last_index)).has_value() ||
+  return steps_.HasStepFrom(FirstStepBehind(windows, progress_.last_index)) ||
          (successor_ && !successor_->steps.empty());
 }
 

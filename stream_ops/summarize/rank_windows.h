@@ -157,7 +157,7 @@ class RankWindows {
   // Windows of steps, and none was ever seen: what the rank does is cut by time until one is.
   bool IsStepless() const {
     return progress_.kind == WindowKind::kSteps && progress_.last_index < 0 &&
-           progress_.runs == 0 && steps_.empty() && !successor_;
+           progress_.runs == 0 && !steps_.HasStepFrom(0) && !successor_;
   }
   bool IsOfTime() const { return progress_.kind == WindowKind::kTime || IsStepless(); }
   bool TakeTimeWindow(Close close, ClosedRankWindow* out);

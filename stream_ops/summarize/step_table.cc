@@ -60,6 +60,12 @@ std::optional<StepTable::Begin> StepTable::FirstFrom(int64_t id) const {
   return std::nullopt;
 }
 
+bool StepTable::HasStepFrom(int64_t id) const {
+  return std::any_of(steps_.lower_bound(id), steps_.end(), [](const auto& entry) {
+    return entry.second.begin_ns != kUnknown && entry.second.end_ns != entry.second.begin_ns;
+  });
+}
+
 void StepTable::ForgetBefore(int64_t time_ns) {
   while (!by_time_.empty() && by_time_.begin()->first < time_ns) {
     steps_.erase(by_time_.begin()->second);

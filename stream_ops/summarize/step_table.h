@@ -36,6 +36,8 @@ class StepTable {
     friend bool operator==(const Begin&, const Begin&) = default;
   };
   std::optional<Begin> FirstFrom(int64_t id) const;
+  // Whether a step at or above id is held, or may still turn out to be one.
+  bool HasStepFrom(int64_t id) const;
   // The smallest and the largest id of any mark that is held; -1 where there is none.
   int64_t first_id() const { return steps_.empty() ? -1 : steps_.begin()->first; }
   int64_t last_id() const { return steps_.empty() ? -1 : steps_.rbegin()->first; }

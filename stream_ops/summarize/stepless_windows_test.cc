@@ -70,5 +70,40 @@ TEST(SteplessWindows, AWindowOfTimeThatIsClosedEarlyLosesNoStep) {
   EXPECT_EQ(harness.patterns()[1].steps.size(), 1u);
 }
 
+// A loop with a data loader whose optimizer nobody knows: its first step lasts as long as the job,
+// and ends where it began (producers/core/step_detector.h).
+TEST(SteplessWindows, AStepThatNeverEndsIsNone) {
+  SummarizeHarness harness;
+  harness.Process(EventBatchBuilder(0, 0, 2)
+                      .Marked(kBegin, 0, kSecond)
+                      .Ran("a", kSecond, 2 * kSecond)
+                      .Ran("b", 3 * kSecond, 4 * kSecond)
+                      .Build());
+  EXPECT_TRUE(harness.patterns().empty());
+  harness.Process(EventBatchBuilder(0, 1, 2).Marked(kEnd, 0, kSecond).Final().Build());
+  ASSERT_EQ(harness.patterns().size(), 1u);
+  EXPECT_EQ(harness.patterns()[0].window.kind, WindowKind::kTime);
+  EXPECT_TRUE(harness.patterns()[0].final);
+  EXPECT_NE(FindPattern(harness.patterns()[0], "b"), nullptr);
+  harness.ExpectBooksClosed();
+}
+
+// The loop has asked for one more batch, in the window behind its last one.
+TEST(SteplessWindows, TheLastWindowIsFinalThoughAStepThatIsNoneFollows) {
+  SummarizeHarness harness;
+  harness.Process(EventBatchBuilder(0, 0, 1)
+                      .Marked(kBegin, 0, kSecond)
+                      .Ran("a", kSecond, 2 * kSecond)
+                      .Marked(kEnd, 0, 3 * kSecond)
+                      .Marked(kBegin, 1, 3 * kSecond)
+                      .Marked(kEnd, 1, 3 * kSecond)
+                      .Final()
+                      .Build());
+  ASSERT_EQ(harness.patterns().size(), 1u);
+  EXPECT_EQ(harness.patterns()[0].window.index, 0);
+  EXPECT_TRUE(harness.patterns()[0].final) << "the job has ended";
+  harness.ExpectBooksClosed();
+}
+
 }  // namespace
 }  // namespace eroica
