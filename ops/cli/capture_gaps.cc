@@ -90,6 +90,17 @@ void AddMissingRanks(const JobCoverage& coverage, const std::vector<uint32_t>& m
       gaps);
 }
 
+// Of a live job without steps: a rank may have sent events, and no window have closed over them.
+void AddRanksWithoutWindows(const JobCoverage& coverage, const std::vector<uint32_t>& missing,
+                            CaptureGaps* gaps) {
+  std::vector<RankId> ranks;
+  for (const uint32_t rank : missing) ranks.push_back(RankId{rank});
+  Add(true,
+      fmt::format("There is no window of {} of {}: nobody can tell what {} did.", RanksText(ranks),
+                  coverage.world_size, missing.size() == 1 ? "it" : "they"),
+      gaps);
+}
+
 // A rank that another process was taken for, that was captured late, or no longer. While a job runs
 // one may be a window behind.
 void AddPartlyRecorded(const JobCoverage& coverage, const char* action, CaptureGaps* gaps) {
@@ -456,7 +467,11 @@ CaptureGaps FindLiveGaps(const JobCoverage& coverage) {
   constexpr const char* kAction = "The standard error of the job says why, if it knows.";
   AddPartlyRecorded(coverage, kAction, &gaps);
   if (const std::vector<uint32_t> missing = coverage.missing_ranks(); !missing.empty()) {
-    AddMissingRanks(coverage, missing, kAction, &gaps);
+    if (coverage.ranks_with_steps == 0) {
+      AddRanksWithoutWindows(coverage, missing, &gaps);
+    } else {
+      AddMissingRanks(coverage, missing, kAction, &gaps);
+    }
   } else if (HasNetwork(coverage)) {
     AddUnknownNetwork(coverage, &gaps);
   }

@@ -1,4 +1,4 @@
-"""Which optimizer's steps begin the steps of a training that has several of them."""
+"""What begins the steps of a training that has several optimizers, or none that is known."""
 
 import importlib
 import os
@@ -15,7 +15,8 @@ class Optimizer:
 
 
 class Core:
-    """Records what the core is told: S for a step of the optimizer, m for a mark alone."""
+    """Records what the core is told: S for a step of the optimizer, m for a mark of its stage alone,
+    D for a batch, s for a step."""
 
     def __init__(self):
         self.told = ""
@@ -27,7 +28,10 @@ class Core:
         self.told += "m" if kind == 12 else ""
 
     def dataloader_next(self):
-        pass
+        self.told += "D"
+
+    def step(self):
+        self.told += "s"
 
 
 class SeveralOptimizersTest(unittest.TestCase):
@@ -66,6 +70,32 @@ class SeveralOptimizersTest(unittest.TestCase):
     def test_behind_a_data_loader_all_count(self):
         stages.data_begins()
         self.assertEqual(self.train([Optimizer(), Optimizer()]), "SSSSSS")
+
+    def batches(self, count, backward=True):
+        self.core.told = ""
+        for _ in range(count):
+            stages.data_begins()
+            stages.forward_begins()
+            if backward:
+                stages.backward_begins()
+        return self.core.told
+
+    def test_an_optimizer_of_the_script_s_own_is_not_seen_and_batches_become_steps(self):
+        self.assertEqual(self.batches(200), 200 * "D", "they may be micro-batches")
+        self.assertEqual(self.batches(3), 3 * "sD")
+
+    def test_micro_batches_of_a_known_optimizer_are_no_steps(self):
+        for _ in range(3):
+            self.assertEqual(self.batches(128), 128 * "D")
+            stages.optimizer_begins(Optimizer())
+
+    def test_micro_batches_of_steps_that_the_script_counts_are_none(self):
+        for _ in range(3):
+            self.assertEqual(self.batches(128), 128 * "D")
+            stages.step_begins()
+
+    def test_an_evaluation_has_no_steps(self):
+        self.assertEqual(self.batches(500, backward=False), 500 * "D")
 
     def test_what_the_script_says_always_counts(self):
         self.assertEqual(self.train([None, None]), "SSSSSS")

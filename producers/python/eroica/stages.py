@@ -4,6 +4,9 @@ optimizer.
 Each stage is marked where it first begins after the optimizer's step before; so micro-batches of
 one step mark their forward and backward pass once. Where nobody counts steps, the core finds them
 from what is said here.
+
+An optimizer that is none of torch.optim's is not seen. After more batches with a backward pass than
+steps are made of elsewhere each batch is a step of its own.
 """
 
 import weakref
@@ -13,10 +16,13 @@ from eroica import native as constants
 
 DATA, FORWARD, BACKWARD, OPTIMIZER = 0, 1, 2, 3
 _MOST_OF_OTHERS = 16  # steps of other optimizers, without one of the leader
+_MOST_MICRO_BATCHES = 200  # with a backward pass, without a step of any optimizer
 _stage = None  # nothing was seen yet
 _has_data_loader = False
 _leader = None  # a weak reference
 _steps_of_others = 0
+_micro_batches = 0
+_batches_are_steps = False
 when_data_may_end = None  # set by the hook that waits for the next forward pass
 
 
@@ -28,6 +34,8 @@ def _await_forward(stage):
 
 
 def step_begins():
+    global _micro_batches
+    _micro_batches = 0
     _await_forward(DATA)
 
 
@@ -36,9 +44,19 @@ def data_begins():
     global _has_data_loader
     if life.on:
         _has_data_loader = True
+        if _stage == BACKWARD and _is_step_without_optimizer():
+            life.native.step()
+            _await_forward(DATA)
         life.native.dataloader_next()
         if _stage in (None, OPTIMIZER):
             _await_forward(DATA)
+
+
+def _is_step_without_optimizer():
+    global _micro_batches, _batches_are_steps
+    _micro_batches += 1
+    _batches_are_steps = _batches_are_steps or _micro_batches >= _MOST_MICRO_BATCHES
+    return _batches_are_steps
 
 
 def forward_begins():
@@ -73,7 +91,9 @@ def _leads(optimizer):
 
 def optimizer_begins(optimizer=None):
     """optimizer: nothing where the script says that it is its step."""
+    global _micro_batches
     if life.on:
+        _micro_batches = 0
         if _leads(optimizer):
             life.native.optimizer_step(_stage != OPTIMIZER)
         elif _stage != OPTIMIZER:
