@@ -306,6 +306,16 @@ ChangeOptions OptionsFor(const CrossRankView& view, ChangeOptions options) {
   return options;
 }
 
+// Whether another program on the host makes it longer at once: a wait for a processor, and what
+// ranks of one host exchange in its memory.
+bool TakesProcessors(const CrossRankView& view, const FunctionPattern& row) {
+  if (row.function != TransferOfCollectives()) return row.name.starts_with(kWaitForProcessor);
+  const RankView& first = view.ranks().front();
+  return std::ranges::all_of(view.ranks(), [&first](const RankView& rank) {
+    return rank.batch->host_only && rank.batch->host == first.batch->host;
+  });
+}
+
 // Somebody else's program is an accident as long as it runs: the ranks must have waited for
 // processors for more than the time in which one wait is an accident, or in as many windows as
 // other claims about such waits.
@@ -329,7 +339,7 @@ std::optional<Finding> FindRegression(const CrossRankView& view, const Regressio
     const std::optional<JobChange> change = find(OfThisSize(view), view.profile(), change_options);
     if (!change) continue;
     const std::optional<Cause> cause = FindCause(view, *change, options);
-    if (cause && cause->row->name.starts_with(kWaitForProcessor) &&
+    if (cause && TakesProcessors(view, *cause->row) &&
         MayBeABriefNeighbor(OfThisSize(view), view.profile(), *change))
       continue;
     const std::span<const PatternBatch> of_these = OfTheseRanks(OfThisSize(view), view.profile());
