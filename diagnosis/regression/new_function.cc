@@ -31,12 +31,12 @@ Before BeforeOf(std::span<const PatternBatch> past, FunctionId function, TimeOf 
   return before;
 }
 
-// By which half of the time of those functions is longer than in any window before.
-double GrowthOfHalf(const PatternBatch& now, std::span<const PatternBatch> past,
-                    const auto& counts) {
+// By which half of the kernels' time is longer than in any window before: longer inputs lengthen
+// all of it.
+double GrowthOfKernels(const PatternBatch& now, std::span<const PatternBatch> past) {
   std::vector<Weighted> growths;
   for (const FunctionPattern& row : now.patterns) {
-    if (!counts(row)) continue;
+    if (row.function_class != FunctionClass::kGpuCompute) continue;
     const double before_ns = BeforeOf(past, row.function, FunctionNsOf).most_ns;
     const auto now_ns = static_cast<double>(row.critical_ns);
     if (before_ns > 0) growths.push_back({now_ns / before_ns - 1, now_ns});
@@ -44,25 +44,9 @@ double GrowthOfHalf(const PatternBatch& now, std::span<const PatternBatch> past,
   return WeightedQuantile(std::span(growths), 0.5);
 }
 
-// Longer inputs lengthen all of it.
-double GrowthOfKernels(const PatternBatch& now, std::span<const PatternBatch> past) {
-  return GrowthOfHalf(now, past, [](const FunctionPattern& row) {
-    return row.function_class == FunctionClass::kGpuCompute;
-  });
-}
-
-// Of what else the threads run: a busy host lengthens all of it.
-double GrowthOfOtherThreads(const PatternBatch& now, std::span<const PatternBatch> past,
-                            FunctionId function) {
-  return GrowthOfHalf(now, past, [function](const FunctionPattern& row) {
-    return RunsOnThread(row.function_class) && !IsSymptom(row) && row.function != function;
-  });
-}
-
-// of_others: by which what it may have grown with has.
-bool HasGrown(const Before& before, double now_ns, size_t windows, double of_others,
+bool HasGrown(const Before& before, double now_ns, size_t windows, double of_kernels,
               const NewFunctionOptions& options) {
-  if (of_others > options.max_of_others * (now_ns / std::max(1.0, before.most_ns) - 1))
+  if (of_kernels > options.max_of_kernels * (now_ns / std::max(1.0, before.most_ns) - 1))
     return false;
   const double range_ns = before.most_ns - before.least_ns;
   return windows >= options.min_past_of_grown && before.least_ns > 0 &&
@@ -161,20 +145,15 @@ std::optional<NewFunction> FindAgainst(const CrossRankView& view,
                         IsRunByMost(view, row.function, options.min_hidden * on_stage.now_ns);
     if (hidden) taken = on_stage;
     if (taken.more_ns() < least_ns) continue;
-    const auto of_others = [&] {
-      return RunsOnThread(row.function_class)
-                 ? std::max(of_kernels, GrowthOfOtherThreads(view.profile(), past, row.function))
-                 : of_kernels;
-    };
-    if (!IsNew(row, taken, options) &&
-        !HasGrown(taken.before, taken.now_ns, past.size(), of_others(), options))
-      continue;
+    const bool grown = !IsNew(row, taken, options);
+    if (grown && !HasGrown(taken.before, taken.now_ns, past.size(), of_kernels, options)) continue;
     if (best.change.excess_ns() < options.min_longer * taken.more_ns()) continue;
     if (!RunsInMostSteps(view, row.function)) continue;
     together_ns += taken.more_ns();
     together += taken.more_ns() / of_ns;
     if (taken.more_ns() <= best.now_ns - best.before_ns) continue;
     best.row = &row;
+    best.grown = grown;
     best.before_ns = taken.before.most_ns;
     best.now_ns = taken.now_ns;
   }

@@ -20,9 +20,8 @@ struct NewFunctionOptions {
   size_t min_past_of_grown = 4;  // windows before, to tell by how much a function varies:
   double min_growth = 0.25;      // over the most that it took in any of them, and
   double min_over_range = 3;     // times how far they lie apart,
-  // of its growth that half of the kernel time shows, because longer inputs lengthen all kernels;
-  // or half of what else the threads run, because a busy host lengthens all of that
-  double max_of_others = 0.25;
+  // of its growth that half of the kernel time shows: longer inputs lengthen all kernels
+  double max_of_kernels = 0.25;
   // of what it takes on the stage that is late by it, for which the typical rank runs it
   double min_hidden = 0.75;
   // of what it takes, by which the median step is longer: no function that only took another's
@@ -35,6 +34,7 @@ struct NewFunction {
   double before_ns = 0;                  // a step: the most of any window before
   double now_ns = 0;                     // the less of the two newest windows
   JobChange change;                      // of median steps
+  bool grown = false;                    // the past knew it; it takes far more than it ever did
 };
 
 // The one that takes most, of those that are new in both of the newest windows; the window before

@@ -151,19 +151,6 @@ TEST(NewFunction, AKernelThatTakesFarMoreThanItEverDidIsToldThoughTheStepsVaryBy
   EXPECT_EQ(Find({Kernel(20), Kernel(21), Kernel(20), Kernel(20), Kernel(30), Kernel(30)}), "read");
 }
 
-// Beside another program all that the ranks' threads run takes longer.
-TEST(NewFunction, WhatGrowsWithAllElseOnTheThreadsIsNoNewWork) {
-  const auto reads = [](double ms, double less_forward) {
-    return Reads{.ms = ms, .last = 8, .less_forward = less_forward};
-  };
-  const Reads before = reads(20, 0);
-  const auto find = [&](const Reads& now) {
-    return Find({before, before, before, before, now, now});
-  };
-  EXPECT_EQ(find(reads(30, 0)), "read");
-  EXPECT_EQ(find(reads(30, -40)), "");
-}
-
 // Stages of a pipeline wait for each other for half of a step: by what kernels take longer on all
 // of them, these waits are longer, too.
 TEST(NewFunction, AKernelCountsByWhatRanksWork) {

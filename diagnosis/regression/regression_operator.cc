@@ -136,7 +136,19 @@ std::vector<Victim> EveryRank(const CrossRankView& view, double lost_ns) {
   return victims;
 }
 
-std::string ActionFor(const FunctionPattern& row) {
+// Ranks of one host without devices work and exchange by its processors.
+bool ShareProcessors(const CrossRankView& view) {
+  const RankView& first = view.ranks().front();
+  return std::ranges::all_of(view.ranks(), [&first](const RankView& rank) {
+    return rank.batch->host_only && rank.batch->host == first.batch->host;
+  });
+}
+
+std::string ActionFor(const CrossRankView& view, const FunctionPattern& row) {
+  if (row.function == TransferOfCollectives() && ShareProcessors(view))
+    return "The ranks exchange in the memory of one host, by its processors: look at what else "
+           "runs "
+           "there, and at how much they exchange.";
   if (row.function == TransferOfCollectives())
     return "Look at what all ranks share of the network: paths, flow scheduling, other jobs, a "
            "changed NCCL setting.";
@@ -208,7 +220,7 @@ Finding Describe(const CrossRankView& view, const JobChange& change, const Cause
       change.begun_in != nullptr ? "newest window and the end of the one before"
                                  : fmt::format("{} newest windows", change.since.size()),
       windows, PercentText(std::min(1.0, cause.coverage)), cause.row->count);
-  finding.suggested_action = ActionFor(*cause.row);
+  finding.suggested_action = ActionFor(view, *cause.row);
   if (network && LacksMembers(view)) SuspectUnrecorded(view, cause, finding);
   finding.first_step =
       view.ranks().front().batch->steps.empty() ? -1 : view.ranks().front().batch->steps.front().id;
@@ -306,16 +318,6 @@ ChangeOptions OptionsFor(const CrossRankView& view, ChangeOptions options) {
   return options;
 }
 
-// Whether another program on the host makes it longer at once: a wait for a processor, and what
-// ranks of one host exchange in its memory.
-bool TakesProcessors(const CrossRankView& view, const FunctionPattern& row) {
-  if (row.function != TransferOfCollectives()) return row.name.starts_with(kWaitForProcessor);
-  const RankView& first = view.ranks().front();
-  return std::ranges::all_of(view.ranks(), [&first](const RankView& rank) {
-    return rank.batch->host_only && rank.batch->host == first.batch->host;
-  });
-}
-
 // Somebody else's program is an accident as long as it runs: the ranks must have waited for
 // processors for more than the time in which one wait is an accident, or in as many windows as
 // other claims about such waits.
@@ -335,13 +337,15 @@ bool MayBeABriefNeighbor(std::span<const PatternBatch> history, const PatternBat
 // with as many as now, too.
 std::optional<Finding> FindRegression(const CrossRankView& view, const RegressionOptions& options) {
   const ChangeOptions change_options = OptionsFor(view, options.change);
+  bool shows_change = false;
   for (const auto find : {&FindChange, &FindChangeBegunBefore, &FindFaintChange}) {
     const std::optional<JobChange> change = find(OfThisSize(view), view.profile(), change_options);
     if (!change) continue;
+    shows_change = true;
     const std::optional<Cause> cause = FindCause(view, *change, options);
-    if (cause && TakesProcessors(view, *cause->row) &&
-        MayBeABriefNeighbor(OfThisSize(view), view.profile(), *change))
-      continue;
+    const bool of_processors =
+        cause && (cause->row->name.starts_with(kWaitForProcessor) || ShareProcessors(view));
+    if (of_processors && MayBeABriefNeighbor(OfThisSize(view), view.profile(), *change)) continue;
     const std::span<const PatternBatch> of_these = OfTheseRanks(OfThisSize(view), view.profile());
     if (cause && find(of_these, view.profile(), change_options))
       return Describe(view, *change, *cause, options);
@@ -353,6 +357,8 @@ std::optional<Finding> FindRegression(const CrossRankView& view, const Regressio
   if (IsSeenInStacks(row) && MayBeSamplingNoise(view, row.count, work->before_ns, work->now_ns))
     return std::nullopt;
   const double coverage = (work->now_ns - work->before_ns) / work->change.excess_ns();
+  // Where the steps show by how much they are longer, something else makes the rest.
+  if (work->grown && shows_change && coverage < options.min_coverage) return std::nullopt;
   return Describe(
       view, work->change,
       {.row = work->row, .past_ns = work->before_ns, .now_ns = work->now_ns, .coverage = coverage},

@@ -121,6 +121,16 @@ TEST(RegressionOperator, WaitsForProcessorsMustLast) {
   EXPECT_EQ(Evaluate(lasting)[0].function, kWaits);
 }
 
+// A data loader whose workers get less of the processors, in a job that is slower by far more.
+TEST(RegressionOperator, WhatHasOnlyGrownMustExplainHalfOfAChangeThatTheStepsShow) {
+  const Work before{.mask_ms = 10};
+  const auto since = [&](const Work& now) {
+    return Evaluate({before, before, before, before, before, now, now});
+  };
+  EXPECT_THAT(since({.mask_ms = 14, .wait_ms = 30}), IsEmpty());
+  EXPECT_THAT(since({.mask_ms = 14}), SizeIs(1));
+}
+
 TEST(RegressionOperator, AFewSampledStacksShowNoGrowth) {
   const std::vector<Work> windows = {{}, {}, {.mask_ms = 12}, {.mask_ms = 12}};
   EXPECT_THAT(Evaluate(windows, 10), IsEmpty()) << "six samples on four ranks instead of one";
