@@ -333,6 +333,31 @@ bool MayBeABriefNeighbor(std::span<const PatternBatch> history, const PatternBat
   return lasted_ns < static_cast<double>(kTimeOfAccidentsNs) && windows < kWindowsOfSharedWaits;
 }
 
+// Whether the ranks had too few processors before, too: how many others want is chance then.
+bool IsShortAsBefore(const CrossRankView& view, const JobChange& change, const Cause& cause) {
+  constexpr double kShort = 0.01;  // of a step
+  const bool of_processors =
+      cause.row->name.starts_with(kWaitForProcessor) ||
+      (cause.row->function == TransferOfCollectives() && ShareProcessors(view));
+  std::vector<double> waits;
+  for (const PatternBatch& profile : change.past) {
+    waits.push_back(0);
+    for (const FunctionPattern& row : profile.patterns) {
+      if (row.name.starts_with(kWaitForProcessor))
+        waits.back() += static_cast<double>(row.critical_ns);
+    }
+  }
+  return of_processors && Median(std::span(waits)) >= kShort * change.past_ns;
+}
+
+// What processors that others use, too, may explain.
+bool MayBeChance(const CrossRankView& view, const JobChange& change, const Cause& cause) {
+  if (IsShortAsBefore(view, change, cause)) return true;
+  const bool of_processors =
+      cause.row->name.starts_with(kWaitForProcessor) || ShareProcessors(view);
+  return of_processors && MayBeABriefNeighbor(OfThisSize(view), view.profile(), change);
+}
+
 // Whether the job has become slower, and why. Where its ranks have changed it must be slower than
 // with as many as now, too.
 std::optional<Finding> FindRegression(const CrossRankView& view, const RegressionOptions& options) {
@@ -343,9 +368,7 @@ std::optional<Finding> FindRegression(const CrossRankView& view, const Regressio
     if (!change) continue;
     shows_change = true;
     const std::optional<Cause> cause = FindCause(view, *change, options);
-    const bool of_processors =
-        cause && (cause->row->name.starts_with(kWaitForProcessor) || ShareProcessors(view));
-    if (of_processors && MayBeABriefNeighbor(OfThisSize(view), view.profile(), *change)) continue;
+    if (cause && MayBeChance(view, *change, *cause)) continue;
     const std::span<const PatternBatch> of_these = OfTheseRanks(OfThisSize(view), view.profile());
     if (cause && find(of_these, view.profile(), change_options))
       return Describe(view, *change, *cause, options);

@@ -113,12 +113,17 @@ TEST(RegressionOperator, AFunctionThatGrewOnAllRanksIsNamed) {
 // Windows of 0.65 s: the scheduler's accidents are counted over 2.4 s.
 TEST(RegressionOperator, WaitsForProcessorsMustLast) {
   constexpr const char* kWaits = "(runnable, waiting for a processor)";
-  const Work before{.mask = kWaits};
+  const Work before{.mask_ms = 0.2, .mask = kWaits};
   const Work now{.mask_ms = 12, .mask = kWaits};
   EXPECT_THAT(Evaluate({before, before, now, now}), IsEmpty());
   const std::vector<Work> lasting = {before, before, before, before, now, now, now, now};
   ASSERT_THAT(Evaluate(lasting), SizeIs(1));
   EXPECT_EQ(Evaluate(lasting)[0].function, kWaits);
+  const Work short_before{.mask_ms = 2, .mask = kWaits};
+  EXPECT_THAT(
+      Evaluate({short_before, short_before, short_before, short_before, now, now, now, now}),
+      IsEmpty())
+      << "there were too few processors before, too";
 }
 
 // A data loader whose workers get less of the processors, in a job that is slower by far more.
