@@ -59,17 +59,18 @@ void AddSteps(const PatternBatch& profile, std::vector<double>& durations) {
     durations.push_back(static_cast<double>(step.duration_ns));
 }
 
-JobChange ChangeOf(std::span<const PatternBatch> past, const PatternBatch& before_now,
-                   const PatternBatch& now) {
+// The windows in which it is new, the newest last.
+using Since = std::vector<const PatternBatch*>;
+
+JobChange ChangeOf(std::span<const PatternBatch> past, const Since& since) {
   std::vector<double> then;
-  std::vector<double> since;
+  std::vector<double> of_late;
   for (const PatternBatch& profile : past) AddSteps(profile, then);
-  AddSteps(before_now, since);
-  AddSteps(now, since);
+  for (const PatternBatch* profile : since) AddSteps(*profile, of_late);
   return {.past = past,
-          .since = {&before_now, &now},
+          .since = since,
           .past_ns = Median(std::span(then)),
-          .now_ns = Median(std::span(since))};
+          .now_ns = Median(std::span(of_late))};
 }
 
 // What ranks work and move data for in a step. The rest is waiting for what others work, which
@@ -90,28 +91,29 @@ bool IsRunByMost(const CrossRankView& view, FunctionId function, double least_ns
   return Median(std::span(times)) >= least_ns;
 }
 
-// What a function takes in both of the newest windows, and took before.
+// What a function takes in all windows since, and took before.
 struct Taken {
   double now_ns = 0;
   Before before;
   double more_ns() const { return now_ns - before.most_ns; }
 };
 
-Taken TakenOf(std::span<const PatternBatch> past, const PatternBatch& before_now,
-              const PatternBatch& now, FunctionId function, TimeOf time_of) {
-  return {.now_ns = std::min(time_of(now, function), time_of(before_now, function)),
-          .before = BeforeOf(past, function, time_of)};
+Taken TakenOf(std::span<const PatternBatch> past, const Since& since, FunctionId function,
+              TimeOf time_of) {
+  Taken taken{.now_ns = time_of(*since.back(), function),
+              .before = BeforeOf(past, function, time_of)};
+  for (const PatternBatch* profile : since)
+    taken.now_ns = std::min(taken.now_ns, time_of(*profile, function));
+  return taken;
 }
 
 // By which the ranks wait longer for processors. It lies in whatever they run, and is nothing that
 // they have taken up.
-double GrowthOfWaits(std::span<const PatternBatch> past, const PatternBatch& before_now,
-                     const PatternBatch& now) {
+double GrowthOfWaits(std::span<const PatternBatch> past, const Since& since) {
   double growth_ns = 0;
-  for (const FunctionPattern& row : now.patterns) {
+  for (const FunctionPattern& row : since.back()->patterns) {
     if (!row.name.starts_with(kWaitForProcessor)) continue;
-    growth_ns +=
-        std::max(0.0, TakenOf(past, before_now, now, row.function, FunctionNsOf).more_ns());
+    growth_ns += std::max(0.0, TakenOf(past, since, row.function, FunctionNsOf).more_ns());
   }
   return growth_ns;
 }
@@ -122,13 +124,13 @@ bool IsNew(const FunctionPattern& row, const Taken& taken, const NewFunctionOpti
 }
 
 std::optional<NewFunction> FindAgainst(const CrossRankView& view,
-                                       std::span<const PatternBatch> past,
-                                       const PatternBatch& before_now,
+                                       std::span<const PatternBatch> past, const Since& since,
                                        const NewFunctionOptions& options) {
-  NewFunction best{.change = ChangeOf(past, before_now, view.profile())};
+  NewFunction best{.change = ChangeOf(past, since)};
   const double of_kernels = GrowthOfKernels(view.profile(), past);
-  const double work_ns = std::max({1.0, WorkNsOf(view.profile()), WorkNsOf(before_now)});
-  const double waits_ns = GrowthOfWaits(past, before_now, view.profile());
+  double work_ns = 1;
+  for (const PatternBatch* profile : since) work_ns = std::max(work_ns, WorkNsOf(*profile));
+  const double waits_ns = GrowthOfWaits(past, since);
   double together_ns = 0;
   double together = 0;  // share of a step
   for (const FunctionPattern& row : view.profile().patterns) {
@@ -137,9 +139,8 @@ std::optional<NewFunction> FindAgainst(const CrossRankView& view,
         row.function_class == FunctionClass::kGpuCompute ? work_ns : best.change.now_ns;
     const double least_ns =
         options.min_share_of_one * of_ns + (RunsOnThread(row.function_class) ? waits_ns : 0.0);
-    Taken taken = TakenOf(past, before_now, view.profile(), row.function, FunctionNsOf);
-    const Taken on_stage =
-        TakenOf(past, before_now, view.profile(), row.function, FunctionNsOnStage);
+    Taken taken = TakenOf(past, since, row.function, FunctionNsOf);
+    const Taken on_stage = TakenOf(past, since, row.function, FunctionNsOnStage);
     const bool hidden = on_stage.more_ns() >= least_ns && IsNew(row, on_stage, options) &&
                         on_stage.more_ns() > taken.more_ns() &&
                         IsRunByMost(view, row.function, options.min_hidden * on_stage.now_ns);
@@ -168,12 +169,15 @@ std::optional<NewFunction> FindAgainst(const CrossRankView& view,
 std::optional<NewFunction> FindNewFunction(const CrossRankView& view,
                                            std::span<const PatternBatch> history,
                                            const NewFunctionOptions& options) {
-  if (view.profile().steps.empty()) return std::nullopt;
+  if (view.profile().steps.empty() || history.size() + 1 < options.min_since) return std::nullopt;
+  const size_t earlier = history.size() + 1 - options.min_since;
+  Since since;
+  for (const PatternBatch& profile : history.subspan(earlier)) since.push_back(&profile);
+  since.push_back(&view.profile());
   for (const size_t mixed : {size_t{0}, size_t{1}}) {
-    if (history.size() < options.min_past + mixed + 1) break;
-    const std::span<const PatternBatch> past = history.first(history.size() - 1 - mixed);
-    if (std::optional<NewFunction> found = FindAgainst(view, past, history.back(), options))
-      return found;
+    if (earlier < options.min_past + mixed) break;
+    const std::span<const PatternBatch> past = history.first(earlier - mixed);
+    if (std::optional<NewFunction> found = FindAgainst(view, past, since, options)) return found;
   }
   return std::nullopt;
 }

@@ -13,6 +13,7 @@ namespace eroica {
 
 struct NewFunctionOptions {
   size_t min_past = 2;      // windows before
+  size_t min_since = 2;     // the newest ones, in which it is new
   double min_share = 0.03;  // of a step, that all of them together take more; the one that is named
   double min_share_of_one = 0.01;  // takes so much
   // of what it takes now, in any window before: what warm-up or a collection ran is not new
@@ -32,12 +33,12 @@ struct NewFunctionOptions {
 struct NewFunction {
   const FunctionPattern* row = nullptr;  // of the newest profile
   double before_ns = 0;                  // a step: the most of any window before
-  double now_ns = 0;                     // the less of the two newest windows
+  double now_ns = 0;                     // the least of the windows since
   JobChange change;                      // of median steps
   bool grown = false;                    // the past knew it; it takes far more than it ever did
 };
 
-// The one that takes most, of those that are new in both of the newest windows; the window before
+// The one that takes most, of those that are new in all of the newest windows; the window before
 // these may have the change in its midst, and need not be the past's. `history` as
 // PastWindows::profiles.
 std::optional<NewFunction> FindNewFunction(const CrossRankView& view,

@@ -318,19 +318,24 @@ ChangeOptions OptionsFor(const CrossRankView& view, ChangeOptions options) {
   return options;
 }
 
-// Somebody else's program is an accident as long as it runs: the ranks must have waited for
-// processors for more than the time in which one wait is an accident, or in as many windows as
-// other claims about such waits.
+// Somebody else's program is an accident as long as it runs: what it may explain must have lasted
+// for more than the time in which one wait is an accident, or in as many windows as other claims
+// about such waits.
+size_t WindowsOfANeighbor(const PatternBatch& now) {
+  const double window_ns = ProfileStepNs(now) * static_cast<double>(now.steps.size());
+  const double windows =
+      std::ceil(static_cast<double>(kTimeOfAccidentsNs) / std::max(1.0, window_ns));
+  return static_cast<size_t>(std::min(windows, static_cast<double>(kWindowsOfSharedWaits)));
+}
+
 bool MayBeABriefNeighbor(std::span<const PatternBatch> history, const PatternBatch& now,
                          const JobChange& change) {
-  double lasted_ns = ProfileStepNs(now) * static_cast<double>(now.steps.size());
-  int64_t windows = 1;
-  for (size_t i = history.size(); i > 0; --i, ++windows) {
-    const PatternBatch& before = history[i - 1];
-    if (ProfileStepNs(before) - change.past_ns < change.least_ns) break;
-    lasted_ns += ProfileStepNs(before) * static_cast<double>(before.steps.size());
-  }
-  return lasted_ns < static_cast<double>(kTimeOfAccidentsNs) && windows < kWindowsOfSharedWaits;
+  const auto is_slower = [&change](const PatternBatch& profile) {
+    return ProfileStepNs(profile) - change.past_ns >= change.least_ns;
+  };
+  const auto before = std::find_if_not(history.rbegin(), history.rend(), is_slower);
+  const auto windows = 1 + static_cast<size_t>(before - history.rbegin());
+  return windows < WindowsOfANeighbor(now);
 }
 
 // Whether the ranks had too few processors before, too: how many others want is chance then.
@@ -373,8 +378,11 @@ std::optional<Finding> FindRegression(const CrossRankView& view, const Regressio
     if (cause && find(of_these, view.profile(), change_options))
       return Describe(view, *change, *cause, options);
   }
+  NewFunctionOptions new_function = options.new_function;
+  if (ShareProcessors(view))
+    new_function.min_since = std::max(new_function.min_since, WindowsOfANeighbor(view.profile()));
   const std::optional<NewFunction> work =
-      FindNewFunction(view, OfTheseRanks(OfThisSize(view), view.profile()), options.new_function);
+      FindNewFunction(view, OfTheseRanks(OfThisSize(view), view.profile()), new_function);
   if (!work || !RunsOnARole(view, work->row->function)) return std::nullopt;
   const FunctionPattern& row = *work->row;
   if (IsSeenInStacks(row) && MayBeSamplingNoise(view, row.count, work->before_ns, work->now_ns))

@@ -92,7 +92,8 @@ std::vector<Finding> Evaluate(const std::vector<Work>& windows, uint64_t samples
 // Processors are shared with whatever else runs on the host, or below it.
 TEST(RegressionOperator, WindowsOfRanksWithoutDevicesDriftByMore) {
   const auto claims_of = [](double mask_ms, bool host_only) {
-    return Evaluate({{}, {}, {}, {.mask_ms = mask_ms}, {.mask_ms = mask_ms}}, 0, host_only).size();
+    const Work now{.mask_ms = mask_ms};
+    return Evaluate({{}, {}, {}, now, now, now, now}, 0, host_only).size();
   };
   EXPECT_EQ(claims_of(6, false), 1u) << "5.6 % of a step";
   EXPECT_EQ(claims_of(6, true), 0u);
