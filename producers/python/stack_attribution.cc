@@ -129,15 +129,15 @@ bool StackAttribution::WasBlocked(const StackSample& sample) const {
 }
 
 // Of the samples of that state; without one what was seen of late.
-std::vector<uint32_t> StackAttribution::Leaves(bool blocked, Seen* seen) const {
+std::vector<uint32_t> StackAttribution::Leaves(bool blocked, int64_t length_ns, Seen* seen) const {
   std::vector<uint32_t> leaves;
   for (const StackSample& sample : samples_) {
     if (sample.state == ThreadState::kUnknown || WasBlocked(sample) == blocked)
       leaves.push_back(sample.leaf);
   }
   SeenFunctions& of_late = blocked ? seen->blocked : seen->running;
-  for (const uint32_t leaf : leaves) of_late.Add(leaf);
-  return leaves.empty() ? of_late.All() : leaves;
+  for (const uint32_t leaf : leaves) of_late.Add(length_ns, leaf);
+  return leaves.empty() ? of_late.In(length_ns) : leaves;
 }
 
 // By function, in the order of their first blocks. A block unlike all that were seen has none: it
@@ -166,8 +166,9 @@ StackAttribution::Shares StackAttribution::SharesOfBlocks(Seen* seen) const {
 StackAttribution::Shares StackAttribution::Tile(int64_t end_ns, const Parts& parts) {
   if (seen_.size() >= kMostKinds) seen_.clear();
   Seen& seen = seen_[KindOf(stretch_)];
-  std::vector<uint32_t> running = Leaves(false, &seen);
-  std::vector<uint32_t> blocked = Leaves(true, &seen);
+  const int64_t length_ns = end_ns - stretch_.time_ns;
+  std::vector<uint32_t> running = Leaves(false, length_ns, &seen);
+  std::vector<uint32_t> blocked = Leaves(true, length_ns, &seen);
   if (!running.empty()) last_running_ = seen.running.newest();
   // Nothing of a sleep runs: what little does is more like what ran before.
   if (running.empty() && last_running_) running = {*last_running_};

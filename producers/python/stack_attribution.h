@@ -8,7 +8,7 @@
 // post-stratification (Cochran, Sampling Techniques, 5A.9): a sleep of 30 ms a step is told as
 // 30 ms however few samples there are, and however late they come on a busy host. A stretch without
 // a sample of that state is shared out likewise to the newest samples in stretches of the same kind
-// (seen_functions.h). A stretch without a boundary is cut every 100 ms.
+// and about the same length (seen_functions.h). A stretch without a boundary is cut every 100 ms.
 //
 // Waits for a processor lie in the time that was not blocked, and are emitted beside the functions
 // that they interrupted: as shares of the stretch (spread_share.h). They passed in these functions,
@@ -109,7 +109,7 @@ class StackAttribution {
   Shares Tile(int64_t end_ns, const Parts& parts);
   static Shares WaitsOfRunning(const std::vector<uint32_t>& running, const Shares& blocked,
                                int64_t waited_ns);
-  std::vector<uint32_t> Leaves(bool blocked, Seen* seen) const;
+  std::vector<uint32_t> Leaves(bool blocked, int64_t length_ns, Seen* seen) const;
   bool WasBlocked(const StackSample& sample) const;
   const StackSample* SampleIn(const ThreadBlock& block) const;
   static Shares Equally(const std::vector<uint32_t>& functions);
