@@ -16,8 +16,8 @@
 namespace eroica {
 
 // kAsynchronous: no thread and no stream, but operations on host memory that are under way beside
-// what the training thread runs (torch.distributed.isend, all_reduce with async_op). The thread
-// waits for them where it says so, by a function of WaitKind::kPeer.
+// what the training thread runs (torch.distributed.isend, all_reduce with async_op, and Work.wait
+// later). The thread waits for them where it says so, by a function of WaitKind::kPeer.
 enum class LaneKind : uint8_t {
   kHostThread = 0,
   kTrainingThread = 1,

@@ -72,8 +72,6 @@ void eroica_python_interval(int64_t start_monotonic_ns, uint32_t function) {
                   LaneOfThisThread());
 }
 
-bool eroica_python_another_trains() { return eroica_trainer().number != 0 && !eroica_trains(); }
-
 uint64_t eroica_python_collective_launched(uint16_t communicator, uint8_t operation, int32_t peer,
                                            uint64_t sequence, uint64_t bytes) {
   const bool waits = (operation & EROICA_PYTHON_WAITS) != 0;

@@ -32,9 +32,6 @@ void eroica_python_enter(uint32_t function, bool covers);
 // From start_monotonic_ns to now, on the calling thread's lane.
 void eroica_python_interval(int64_t start_monotonic_ns, uint32_t function);
 
-// Whether another thread than the calling one is known to train.
-bool eroica_python_another_trains();
-
 // Added to an operation: the caller is inside until it ends or is dropped.
 enum { EROICA_PYTHON_WAITS = 0x80 };
 // Launched now: its ticket. sequence: or EROICA_NO_SEQUENCE.

@@ -33,6 +33,22 @@ except ValueError:
 dist.destroy_process_group()
 """
 
+LEARNT = """
+import torch, torch.distributed as dist
+dist.init_process_group("gloo", 1, 4)
+tensor = torch.Tensor(10)
+def overlapped():
+    work = dist.all_reduce(tensor, async_op=True)
+    work.future.callbacks[0](work.future)
+    return work.wait()
+def of_a_hook():
+    work = dist.all_reduce(tensor, async_op=True)
+    work.future.callbacks[0](work.future)
+for _ in range(3): overlapped()
+for _ in range(2): of_a_hook()
+dist.destroy_process_group()
+"""
+
 BY_CPP = """
 import torch, torch.distributed as dist
 dist.init_process_group("gloo", 1, 4)
@@ -95,20 +111,30 @@ class TorchCollectivesTest(FakeTorchTestCase):
         self.assertEqual(run.events["misuse"], 0)
         names = [row["name"] for row in run.events["functions"] if row["class"] == 2]
         self.assertEqual(names, ["gloo:all_reduce", "gloo:send", "gloo:recv"])
-        # Three asynchronous operations have ended or were waited for, the rest was waited in.
-        lanes = [
+        # Of the operations that have ended one was waited for by Work.wait.
+        inside, beside = TRAINING_THREAD, ASYNCHRONOUS
+        self.assertEqual(self.lanes(run), [inside, inside, inside, beside, inside], python)
+        self.assertEqual(self.waits(run), 1, "of a Work whose operation was under way")
+
+    def lanes(self, run):
+        return [
             run.events["lanes"][row["interval"]["lane"]]["kind"]
             for row in run.events["operations"]
             if row["ended"]
         ]
-        inside, beside = TRAINING_THREAD, ASYNCHRONOUS
-        self.assertEqual(lanes, [inside, beside, inside, beside, inside], python)
-        waits = [
-            row
-            for row in run.events["intervals"]
-            if run.events["functions"][row["function"]]["name"] == "torch.distributed:wait"
-        ]
-        self.assertEqual(len(waits), 1, "of a Work whose operation was under way")
+
+    def waits(self, run):
+        names = [row["name"] for row in run.events["functions"]]
+        waits = [names[row["function"]] for row in run.events["intervals"]]
+        return waits.count("torch.distributed:wait")
+
+    def test_a_line_whose_operations_are_waited_for_is_learnt(self):
+        for python in self.each():
+            run = self.run_fake(python, LEARNT)
+            inside, beside = TRAINING_THREAD, ASYNCHRONOUS
+            # The first one has ended before anybody waited; nobody waits for the others that way.
+            self.assertEqual(self.lanes(run), [inside, beside, beside, inside, inside], python)
+            self.assertEqual(run.events["misuse"], 0)
 
     def test_operations_that_cpp_issues_are_seen_by_the_hooks_of_groups(self):
         for python in self.each():

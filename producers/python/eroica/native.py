@@ -74,7 +74,6 @@ _PROTOTYPES = {
         None,
         (_U64, _I64, _U32, ctypes.c_bool),
     ),
-    "another_trains": ("python", "eroica_python_another_trains", ctypes.c_bool, ()),
     "start_sampler": (
         "python",
         "eroica_python_start_sampler",

@@ -101,6 +101,12 @@ def _reader(original, name):
     return read
 
 
+def _site():
+    """The line that called a watched function: of what its end calls (watched_call.py)."""
+    caller = sys._getframe(4)
+    return caller.f_code, caller.f_lineno
+
+
 def _watched(original, operation, sent, peer):
     read_group = _reader(original, "group")
     read_sent = _reader(original, sent) if sent else None
@@ -137,8 +143,6 @@ def _watched(original, operation, sent, peer):
         if error is not None:
             launched.drop()
             return
-        if not torch_operation.has_waited(work) or life.native.another_trains():
-            launched.run_beside()
-        torch_operation.follow(work, launched)
+        torch_operation.follow_issued(work, launched, _site())
 
     return watch(original, begins, ended)

@@ -4,10 +4,11 @@ An operation ends when its future is done, or where it has none when somebody wa
 whether it is complete. `call.open` says that this thread is inside a function that is watched: what
 it calls in turn is no second operation.
 
-An asynchronous operation (isend, all_reduce with async_op), or one of a thread beside the one that
-trains, is under way beside what the training thread runs. Who calls Work.wait meanwhile waits for
-peers. What C++ issues (DistributedDataParallel) C++ waits for, where Python does not see it: such an
-operation counts as one that the thread is inside of.
+An asynchronous operation (isend, all_reduce with async_op) that somebody waits for by Work.wait is
+under way beside what the training thread runs, and Work.wait waits for peers. Which ones are is
+learnt by the line that issues them. Other waits (of a future, of a hook's future in C++, for a
+thread, a loop that asks) are not seen: where no Work.wait was, the thread counts as inside of the
+operation for as long as it is under way.
 """
 
 import sys
@@ -26,6 +27,9 @@ call = threading.local()
 _c10d = None  # a weak reference to the module: see patches.py
 _groups = {}  # by the group's name: Group
 _open = {}  # by the id of a Work that has no future: (weak reference, what ends it)
+_MAX_SITES = 4096
+_works = {}  # by the id of a Work: (weak reference, the line that issued it, the operation)
+_waited = set()  # lines whose operations are waited for by Work.wait
 _beside = {}  # by its id: an operation beside the training thread that is under way
 
 
@@ -41,9 +45,11 @@ class Launched:
         self.beside = False
 
     def run_beside(self):
-        """The training thread runs on while it is under way."""
+        """The training thread runs on while it is under way. Nothing where it has ended."""
         self.beside = True
         _beside[id(self)] = self
+        if not self._tickets:
+            _beside.pop(id(self), None)
 
     def _take_ticket(self):
         _beside.pop(id(self), None)
@@ -89,6 +95,7 @@ def use(module):
     patches.replace(kind, "is_completed", _asking(kind.is_completed))
     life.at_end(_open.clear)
     life.at_end(_beside.clear)
+    life.at_end(_works.clear)
 
 
 def forget_groups():
@@ -114,6 +121,35 @@ def launch(group, operation, peer, tensors):
 def has_waited(work):
     """work: what the call returned. None and a rank: the call itself has waited."""
     return work is None or isinstance(work, int)
+
+
+def follow_issued(work, launched, site):
+    """As follow, of what Python has issued at that line: (code, number)."""
+    if not has_waited(work):
+        if site in _waited:
+            launched.run_beside()
+        _remember(work, site, launched)
+    follow(work, launched)
+
+
+def _remember(work, site, launched):
+    number = id(work)
+    try:
+        reference = weakref.ref(work, lambda _: _works.pop(number, None))
+    except TypeError:
+        return
+    _works[number] = reference, site, launched
+
+
+def _learn(work):
+    """Somebody waits for it."""
+    row = _works.get(id(work))
+    if row is None or row[0]() is not work:
+        return
+    if len(_waited) >= _MAX_SITES:
+        _waited.clear()
+    _waited.add(row[1])
+    row[2].run_beside()
 
 
 def follow(work, launched):
@@ -172,6 +208,8 @@ def _backends_of(group):
 
 def _waiting(original):
     def begins(args, _):
+        if _works:
+            _learn(args[0])
         if not (_beside and life.on) or getattr(call, "open", False):
             return (args[0], None) if _open else None
         life.native.enter(_wait(), True)
