@@ -355,8 +355,9 @@ bool IsShortAsBefore(const CrossRankView& view, const JobChange& change, const C
   return of_processors && Median(std::span(waits)) >= kShort * change.past_ns;
 }
 
-// What processors that others use, too, may explain.
+// What processors that others use, too, may explain. A wait for a rank that is not recorded is not.
 bool MayBeChance(const CrossRankView& view, const JobChange& change, const Cause& cause) {
+  if (cause.row->function == TransferOfCollectives() && LacksMembers(view)) return false;
   if (IsShortAsBefore(view, change, cause)) return true;
   const bool of_processors =
       cause.row->name.starts_with(kWaitForProcessor) || ShareProcessors(view);

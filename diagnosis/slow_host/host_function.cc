@@ -52,11 +52,12 @@ struct TimesOfRanks {
   // a step, by position in the view; 0 where a rank does not run it, or in less than `min_steps` of
   // its steps
   std::vector<double> ns;
-  std::vector<double> ordered;  // all that it takes, ascending
+  std::vector<double> all;      // all that it takes, by position
+  std::vector<double> ordered;  // the same, ascending
 
   TimesOfRanks(const CrossRankView& view, const FunctionColumn& column, std::vector<double> times,
                double min_steps)
-      : ns(times), ordered(std::move(times)) {
+      : ns(times), all(times), ordered(std::move(times)) {
     for (size_t i = 0; i < column.size(); ++i) {
       const RankIndex rank = column.rank[i];
       if (column.pattern[i]->active_steps < min_steps * view.ranks()[rank].step.steps) ns[rank] = 0;
@@ -97,12 +98,12 @@ bool MayBeOfAHost(std::span<const HostRanks> hosts, const std::vector<double>& t
   return few_take_half(most_take);
 }
 
-double MedianElsewhere(const HostRanks& host, const TimesOfRanks& times) {
+std::vector<double> Elsewhere(const HostRanks& host, const std::vector<double>& times) {
   std::vector<double> others;
-  for (RankIndex i = 0; i < times.ns.size(); ++i) {
-    if (!std::ranges::binary_search(host.ranks, i)) others.push_back(times.ns[i]);
+  for (RankIndex i = 0; i < times.size(); ++i) {
+    if (!std::ranges::binary_search(host.ranks, i)) others.push_back(times[i]);
   }
-  return Median(std::span(others));
+  return others;
 }
 
 std::optional<double> CpuShare(const HostRanks& host, const FunctionColumn& column) {
@@ -138,7 +139,10 @@ std::optional<HostFunction> Compare(const HostRanks& host, const FunctionColumn&
     return std::nullopt;
   HostFunction function{
       .column = &column, .ranks = static_cast<uint32_t>(here), .cpu_share = CpuShare(host, column)};
-  function.others_ns = MedianElsewhere(host, times);
+  // Of ranks alone there are few others, and few samples of each say in how many steps they run it.
+  std::vector<double> others = Elsewhere(host, host.ranks.size() == 1 ? times.all : times.ns);
+  if (!others.empty()) function.most_ns = std::ranges::max(others);
+  function.others_ns = Median(std::span(others));
   function.own_ns = own[own.size() / 2];
   if (function.excess_ns() < min_share * host.step_ns || IsChanceOfShortage(host, function))
     return std::nullopt;

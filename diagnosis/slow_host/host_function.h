@@ -15,6 +15,7 @@ struct HostFunction {
   const FunctionColumn* column = nullptr;
   double own_ns = 0;     // a step: median over the host's ranks
   double others_ns = 0;  // median over all others; 0 where most do not run it
+  double most_ns = 0;    // of the others
   uint32_t ranks = 0;    // of the host that spend their steps in it
   // of the processor's use for it on other hosts; nothing without samples of both
   std::optional<double> cpu_share;

@@ -82,17 +82,24 @@ Finding Begin(const CrossRankView& view, const HostRanks& host, double lost_ns) 
   return finding;
 }
 
-constexpr double kWindowsOfFewStacks = 3;  // that must show what few stacks saw
-
-// Of stacks that are sampled, a few in a window tell little.
-bool IsSeenRarely(const CrossRankView& view, const HostRanks& host, const HostFunction& function) {
-  if (!IsSeenInStacks(*function.column->sample)) return false;
-  return std::ranges::any_of(host.ranks, [&](RankIndex rank) {
+// How many windows must show what stacks have seen, of which there are a few in each: together they
+// must exceed sampling noise, whose errors add up as the root of their number. 1: one suffices.
+double WindowsToBeSeenIn(const CrossRankView& view, const HostRanks& host,
+                         const HostFunction& function) {
+  constexpr double kFewest = 3;
+  constexpr double kNever = 1e6;
+  if (!IsSeenInStacks(*function.column->sample)) return 1;
+  double windows = 1;
+  for (const RankIndex rank : host.ranks) {
     const PatternBatch& batch = *view.ranks()[rank].batch;
     const auto steps = static_cast<double>(batch.steps.size());
-    return SamplingErrorsBetween(function.own_ns * steps, function.others_ns * steps,
-                                 SampleNs(batch)) < kSamplingErrors;
-  });
+    const double errors =
+        SamplingErrorsBetween(function.own_ns * steps, function.others_ns * steps, SampleNs(batch));
+    if (errors >= kSamplingErrors) continue;
+    const double times = kSamplingErrors / std::max(errors, 1e-3);
+    windows = std::max(windows, std::clamp(std::ceil(times * times), kFewest, kNever));
+  }
+  return windows;
 }
 
 // Built-in functions are no place in anybody's source: the frame that calls them is
@@ -110,7 +117,8 @@ void NameFunction(const FunctionPattern& pattern, Finding& finding) {
 }
 
 // What was said of a host, said of a rank that nobody shares a role with.
-Finding OfLoneRank(const CrossRankView& view, const HostRanks& alone, Finding finding) {
+Finding OfLoneRank(const CrossRankView& view, const HostRanks& alone, Finding finding,
+                   const HostFunction* function = nullptr) {
   const RankView& rank = view.ranks()[alone.ranks.front()];
   const bool device = finding.function_class == FunctionClass::kGpuCompute;
   finding.subkind = device ? std::string(kWholeRank) : "function";
@@ -123,6 +131,11 @@ Finding OfLoneRank(const CrossRankView& view, const HostRanks& alone, Finding fi
                   PercentText(finding.lost_ns_per_step / step_ns), DurationText(step_ns),
                   device ? "single calls of its kernels take longer than on all other ranks"
                          : fmt::format("it runs {}, and hardly anybody else", finding.function));
+  if (function != nullptr)
+    finding.explanation = fmt::format(
+        "It does in most steps, for {} each, and no other rank for more than {} (median {}).",
+        DurationText(function->own_ns), DurationText(function->most_ns),
+        DurationText(function->others_ns));
   finding.suggested_action =
       device ? fmt::format("Look at clock, power limit and temperature of the device of {}.",
                            PlaceOf(rank))
@@ -197,7 +210,8 @@ void SlowHostOperator::EvaluateLoneRanks(const CrossRankView& view,
     if (devices[r] && IsSlow(view, ranks[r], *devices[r]))
       findings.push_back(OfLoneRank(view, ranks[r], Describe(view, ranks[r], *devices[r])));
     if (functions[r] && IsOfHost(view, ranks[r], *functions[r]))
-      findings.push_back(OfLoneRank(view, ranks[r], Describe(view, ranks[r], *functions[r])));
+      findings.push_back(
+          OfLoneRank(view, ranks[r], Describe(view, ranks[r], *functions[r]), &*functions[r]));
     if (copies[r] && copies[r]->excess_ns() >= options_.min_share * ranks[r].step_ns)
       findings.push_back(Describe(view, ranks[r], *copies[r]));
   }
@@ -391,9 +405,9 @@ Finding SlowHostOperator::Describe(const CrossRankView& view, const HostRanks& h
       {"active_steps", "count", static_cast<double>(FewestActive(host, *function.column)), 0, 0,
        steps},
   };
-  if (IsSeenRarely(view, host, function))
-    finding.evidence.push_back(
-        {std::string(kSeenInWindows), "count", 1, 0, kWindowsOfFewStacks, 1});
+  const double windows = WindowsToBeSeenIn(view, host, function);
+  if (windows > 1)
+    finding.evidence.push_back({std::string(kSeenInWindows), "count", 1, 0, windows, 1});
   if (function.cpu_share)
     finding.evidence.push_back(
         {"processor_use", "ratio", *function.cpu_share, 1, 0, host.ranks.size()});

@@ -185,6 +185,33 @@ TEST(SlowHostOperator, WhatAFewSampledStacksShowMustBeSeenInMoreWindows) {
   }
 }
 
+// Errors of sampling add up as the root of the number of windows.
+TEST(SlowHostOperator, TheFewerSamplesShowItTheMoreWindowsMust) {
+  const auto windows_with = [](uint64_t samples) {
+    TrainingView job = Pipeline();
+    Read(job, 3, 3, 10, WaitKind::kNone);
+    SetProcessorUse(job, 0.1, 0.1, 0);
+    const std::vector<Finding> findings = EvaluateSlowHosts(job.SampleStacks(samples).Finish());
+    const Measure* measure = findings.empty() ? nullptr : FindMeasure(findings[0], kSeenInWindows);
+    return measure == nullptr ? 0.0 : measure->threshold;
+  };
+  EXPECT_GT(windows_with(10), windows_with(40));
+  EXPECT_GE(windows_with(40), 3);
+}
+
+// Ranks whose samples show a function in a third of their steps run it all the same.
+TEST(SlowHostOperator, WhatOthersRunInFewStepsTheyRun) {
+  TrainingView job = Pipeline(4);
+  for (uint32_t rank = 0; rank < 4; ++rank) {
+    Read(job, rank, rank, rank == 3 ? 10 : 4);
+    if (rank != 3) job.batches()[rank].patterns.back().active_steps = 2;
+  }
+  const std::vector<Finding> findings = EvaluateSlowHosts(job.Finish());
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_NEAR(findings[0].lost_ns_per_step, 6e6, 1e3) << "beyond what the others take";
+  EXPECT_THAT(findings[0].explanation, HasSubstr("no other rank for more than 4.00 ms"));
+}
+
 TEST(SlowHostOperator, SaysInHowManyStepsTheFunctionRuns) {
   TrainingView job = Pipeline();
   Read(job, 3, 3, 10);
