@@ -120,15 +120,17 @@ std::vector<std::string> LostSentences(const KnownJobs& known) {
 }
 
 bool IsUndecided(const KnownJob& job) {
-  if (job.gaps) return job.gaps->undecided;
+  if (job.gaps && job.gaps->undecided) return true;
+  if (job.gaps) return job.diagnosed() && job.ranks_seen < job.world_size;
   return job.ranks_seen < job.world_size || !job.contested.empty();
 }
 
 // What leaves a job undecided, or more.
 std::vector<std::string> GapsOf(const KnownJob& job) {
-  if (job.gaps) return job.gaps->sentences;
+  if (job.gaps && (job.gaps->undecided || !IsUndecided(job))) return job.gaps->sentences;
   if (!job.diagnosed() || !IsUndecided(job)) return {};
-  std::vector<std::string> sentences = ContestedSentences(job.contested);
+  std::vector<std::string> sentences =
+      job.gaps ? job.gaps->sentences : ContestedSentences(job.contested);
   if (job.ranks_seen < job.world_size)
     sentences.push_back(fmt::format("Only {} of {} ranks were seen in window {}, the newest.",
                                     job.ranks_seen, job.world_size, job.last_window));

@@ -87,6 +87,16 @@ TEST(ExplainNoFindings, AJobWhoseRanksWereNotAllSeenIsNotHealthy) {
   }
 }
 
+// What was recorded is whole, but for the end of some ranks.
+TEST(ExplainNoFindings, NorIsOneThatIsRecordedWholeButForItsNewestWindow) {
+  KnownJobs known = Nights();
+  known.jobs["night"].ranks_seen = 1;
+  known.jobs["night"].gaps = CaptureGaps{};
+  const NoFindings none = Explain(known, "night");
+  EXPECT_EQ(none.exit_code(), kExitCannotTell);
+  EXPECT_THAT(none.reasons, ElementsAre(HasSubstr("1 of 8 ranks were seen in window 23")));
+}
+
 TEST(ExplainNoFindings, AJobInWhichTwoProcessesAreOneRankIsNotHealthy) {
   KnownJobs known = Nights();
   known.jobs["night"].contested = {{.rank = 0, .processes = 2, .hosts = {"a", "b"}}};
