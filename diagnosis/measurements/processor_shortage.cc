@@ -1,6 +1,6 @@
 #include "diagnosis/measurements/processor_shortage.h"
 
-#include "diagnosis/measurements/thread_function.h"
+#include "diagnosis/measurements/starvation.h"
 #include "schemas/pattern_batch.h"
 
 namespace eroica {
@@ -13,10 +13,7 @@ double ShareWaitingForProcessors(const CrossRankView& view, RankIndex rank) {
     if (!other.has_steps() || other.batch->host != host) continue;
     for (const StepRecord& step : other.batch->steps)
       step_ns += static_cast<double>(step.duration_ns);
-    for (const FunctionPattern& pattern : other.batch->patterns) {
-      if (pattern.name.starts_with(kWaitForProcessor))
-        waiting_ns += static_cast<double>(pattern.critical_ns);
-    }
+    waiting_ns += CriticalProcessorWaitNs(*other.batch);
   }
   return step_ns > 0 ? waiting_ns / step_ns : 0;
 }

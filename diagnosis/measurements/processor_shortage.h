@@ -17,6 +17,10 @@ inline constexpr int64_t kSchedulingPeriodNs = 24'000'000;
 // somebody else's program is an accident.
 inline constexpr int64_t kTimeOfAccidentsNs = 100 * kSchedulingPeriodNs;
 
+// Of a step: where ranks wait for processors for so much of it there are too few, and it is chance
+// which rank waits longest, and when.
+inline constexpr double kShareOfShortage = 0.01;
+
 // Of the time that all ranks on the rank's host spend in steps, the share in which their training
 // threads could have run and were not let (thread_function.h: kWaitForProcessor), from 0 to 1. 0
 // where nobody recorded it.

@@ -28,16 +28,20 @@ inline double CriticalStarvedNs(const PatternBatch& batch) {
   return ns;
 }
 
+// Of the window, by which the thread waited for a processor alone, and nothing more important ran.
+inline double CriticalProcessorWaitNs(const PatternBatch& batch) {
+  double ns = 0;
+  for (const FunctionPattern& pattern : batch.patterns) {
+    if (pattern.name.starts_with(kWaitForProcessor)) ns += static_cast<double>(pattern.critical_ns);
+  }
+  return ns;
+}
+
 // For how long its thread wants to run in a mean step: busy, and not waiting for a processor. Who
 // wants to run for longer also waits for longer, where ranks outnumber processors, and that is no
 // fault of these.
 inline double WantsToRunNs(const PatternBatch& batch, const MeanStep& step) {
-  double waits_ns = 0;
-  for (const FunctionPattern& pattern : batch.patterns) {
-    if (pattern.name.starts_with(kWaitForProcessor))
-      waits_ns += static_cast<double>(pattern.critical_ns);
-  }
-  return std::max(0.0, step.busy_ns() - waits_ns / std::max(1.0, step.steps));
+  return std::max(0.0, step.busy_ns() - CriticalProcessorWaitNs(batch) / std::max(1.0, step.steps));
 }
 
 }  // namespace eroica

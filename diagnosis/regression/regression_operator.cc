@@ -18,6 +18,7 @@
 #include "diagnosis/measurements/processor_shortage.h"
 #include "diagnosis/measurements/sampled_stacks.h"
 #include "diagnosis/measurements/stack_frames.h"
+#include "diagnosis/measurements/starvation.h"
 #include "diagnosis/measurements/symptom.h"
 #include "diagnosis/measurements/thread_function.h"
 #include "diagnosis/regression/active_steps.h"
@@ -338,30 +339,20 @@ bool MayBeABriefNeighbor(std::span<const PatternBatch> history, const PatternBat
   return windows < WindowsOfANeighbor(now);
 }
 
-// Whether the ranks had too few processors before, too: how many others want is chance then.
-bool IsShortAsBefore(const CrossRankView& view, const JobChange& change, const Cause& cause) {
-  constexpr double kShort = 0.01;  // of a step
-  const bool of_processors =
-      cause.row->name.starts_with(kWaitForProcessor) ||
-      (cause.row->function == TransferOfCollectives() && ShareProcessors(view));
+bool WereProcessorsShort(const JobChange& change) {
   std::vector<double> waits;
-  for (const PatternBatch& profile : change.past) {
-    waits.push_back(0);
-    for (const FunctionPattern& row : profile.patterns) {
-      if (row.name.starts_with(kWaitForProcessor))
-        waits.back() += static_cast<double>(row.critical_ns);
-    }
-  }
-  return of_processors && Median(std::span(waits)) >= kShort * change.past_ns;
+  for (const PatternBatch& profile : change.past) waits.push_back(CriticalProcessorWaitNs(profile));
+  return Median(std::span(waits)) >= kShareOfShortage * change.past_ns;
 }
 
 // What processors that others use, too, may explain. A wait for a rank that is not recorded is not.
 bool MayBeChance(const CrossRankView& view, const JobChange& change, const Cause& cause) {
-  if (cause.row->function == TransferOfCollectives() && LacksMembers(view)) return false;
-  if (IsShortAsBefore(view, change, cause)) return true;
-  const bool of_processors =
-      cause.row->name.starts_with(kWaitForProcessor) || ShareProcessors(view);
-  return of_processors && MayBeABriefNeighbor(OfThisSize(view), view.profile(), change);
+  const bool transfers = cause.row->function == TransferOfCollectives();
+  if (transfers && LacksMembers(view)) return false;
+  const bool waits = cause.row->name.starts_with(kWaitForProcessor);
+  const bool share = ShareProcessors(view);
+  if ((waits || (transfers && share)) && WereProcessorsShort(change)) return true;
+  return (waits || share) && MayBeABriefNeighbor(OfThisSize(view), view.profile(), change);
 }
 
 // Whether the job has become slower, and why. Where its ranks have changed it must be slower than

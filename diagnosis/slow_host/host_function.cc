@@ -10,6 +10,7 @@
 #include "diagnosis/measurements/hidden_work.h"
 #include "diagnosis/measurements/job_profile.h"
 #include "diagnosis/measurements/mean_step.h"
+#include "diagnosis/measurements/processor_shortage.h"
 #include "diagnosis/measurements/symptom.h"
 #include "diagnosis/measurements/thread_function.h"
 #include "diagnosis/statistics/robust_statistics.h"
@@ -24,7 +25,6 @@ constexpr double kFew = 0.25;          // of the ranks elsewhere, and
 constexpr double kFewAlone = 1.0 / 3;  // of ranks without peers, of which there are few
 constexpr double kLong = 0.05;         // of a step
 constexpr double kAsLong = 0.75;
-constexpr double kShort = 0.01;  // of a step
 
 double FewOf(std::span<const HostRanks> hosts) {
   return hosts.front().ranks.size() == 1 ? kFewAlone : kFew;
@@ -122,7 +122,7 @@ std::optional<double> CpuShare(const HostRanks& host, const FunctionColumn& colu
 // Where all ranks wait for processors there are too few, and it is chance which one waits longest.
 bool IsChanceOfShortage(const HostRanks& host, const HostFunction& function) {
   return host.ranks.size() == 1 && function.column->sample->name.starts_with(kWaitForProcessor) &&
-         function.others_ns >= kShort * host.step_ns;
+         function.others_ns >= kShareOfShortage * host.step_ns;
 }
 
 // Nothing where the host's ranks do not spend their steps in it, or others do.

@@ -82,8 +82,8 @@ Finding Begin(const CrossRankView& view, const HostRanks& host, double lost_ns) 
   return finding;
 }
 
-// How many windows must show what stacks have seen, of which there are a few in each: together they
-// must exceed sampling noise, whose errors add up as the root of their number. 1: one suffices.
+// In how many windows sampled stacks must show the function. A few samples of one window are noise;
+// those of several exceed it, as errors add up as the root of the number of windows.
 double WindowsToBeSeenIn(const CrossRankView& view, const HostRanks& host,
                          const HostFunction& function) {
   constexpr double kFewest = 3;

@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Eight steps of 100 ms of one of two ranks of a host, in each of which it waits for so long.
+// One of two ranks of a host: eight steps of 100 ms, with a wait of so long in each.
 void Report(PatternLog& log, uint32_t rank, int64_t wait_ms) {
   constexpr int64_t kStepNs = 100 * kNsPerMs;
   PatternBatch batch;

@@ -80,7 +80,7 @@ class ReplayRun {
   // kUnavailable: the source does not answer; Step may be called again.
   absl::StatusOr<bool> Step();
 
-  // It goes on from a checkpoint of an earlier run, or that one has finished it.
+  // It continues from a checkpoint of an earlier run, or that run has finished the replay.
   bool is_resumed() const { return resumed_; }
   bool is_finished() const { return finished_; }
   // In offsets of the slice.
