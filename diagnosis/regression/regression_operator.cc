@@ -174,8 +174,9 @@ bool TransfersFill(const CrossRankView& view, double collectives_ns) {
 void SuspectUnrecorded(const CrossRankView& view, const Cause& cause, Finding& finding) {
   finding.kind = FindingKind::kStepTime;
   finding.subkind = kUnrecordedRanks;
-  const std::string times =
+  std::string times =
       fmt::format("{} instead of {}", DurationText(cause.now_ns), DurationText(cause.past_ns));
+  if (cause.now_ns > ProfileStepNs(view.profile())) times += " (all that overlap added up)";
   finding.title =
       TransfersFill(view, cause.now_ns)
           ? fmt::format(
