@@ -263,15 +263,20 @@ ClaimMemory::Lasting ClaimMemory::LastingOf(const Record& record, int64_t kept) 
   return lasting;
 }
 
-// Of the newest ones, in which the same rank was claimed by a record that counts.
-int64_t ClaimMemory::WindowsOf(const Record& record, bool (*counts)(const Record&)) const {
+// Of so many of the newest ones, in which the same rank was claimed by a record that counts.
+int64_t ClaimMemory::WindowsOf(const Record& record, int64_t kept,
+                               bool (*counts)(const Record&)) const {
   std::set<int64_t> windows;
   for (const Record& other : records_) {
-    if (record.window - other.window < options_.lasting_windows && record.kind == other.kind &&
+    if (record.window - other.window < kept && record.kind == other.kind &&
         SameFault(record, other) && counts(other))
       windows.insert(other.window);
   }
   return static_cast<int64_t>(windows.size());
+}
+
+int64_t ClaimMemory::WindowsOf(const Record& record) const {
+  return WindowsOf(record, options_.lasting_windows, [](const Record&) { return true; });
 }
 
 // Before, in one of the newest windows. What a finding about a few of the ranks came of says
@@ -307,6 +312,7 @@ bool ClaimMemory::Flaps(const Record& record, const Finding& claim) const {
 }
 
 bool ClaimMemory::IsRipe(const Record& record, const Finding& claim) {
+  if (FindMeasure(claim, kSharedProcessors) != nullptr) return IsBeyondTurns(record, claim);
   if (record.least_windows > 0) return WindowsOf(record) >= record.least_windows;
   if (MayBeABriefNeighbor(record)) return false;
   if (record.steps == 0 || IsADetour(claim) || AreFewStepsEnough(record, claim))
@@ -325,9 +331,22 @@ bool ClaimMemory::IsRipe(const Record& record, const Finding& claim) {
 
 bool ClaimMemory::IsDue(const Record& record, const Finding& claim) {
   if (claim.subkind == kRoaming) {
-    return CostsItsShare(record, options_.min_share) && WindowsOf(record) >= record.least_windows;
+    // In a window that is shorter than accidents may be, one of them meets all ranks.
+    const int64_t fewest = WindowsOfAccidents(record) > 1 ? 2 : 1;
+    return CostsItsShare(record, options_.min_share) &&
+           WindowsOf(record) >= std::max(fewest, record.least_windows);
   }
   return IsRipe(record, claim);
+}
+
+// Whether an earlier record of the rank is the beginning of what the record says. A rank that was
+// late in another function then had another fault, or an accident.
+bool ClaimMemory::ComesOf(const Record& record, const Record& other) {
+  const auto names = [](const Record& of) {
+    return !of.function.empty() && !IsWholeThread(of.function);
+  };
+  return SameFault(record, other) && (IsOccasional(record) || !names(record) || !names(other) ||
+                                      other.function == record.function);
 }
 
 // Since when, how often, and what it costs of all steps since then.
@@ -338,7 +357,7 @@ void ClaimMemory::TellPast(const Record& record, Finding* claim) const {
   int64_t last = -1;
   double share = 0;
   for (const Record& other : records_) {
-    if (record.window - other.window >= kept || !SameFault(record, other)) continue;
+    if (record.window - other.window >= kept || !ComesOf(record, other)) continue;
     claim->first_window = std::min(claim->first_window, other.window);
     if (other.first_step >= 0) claim->first_step = std::min(claim->first_step, other.first_step);
     claim->first_seen_ns = EarlierKnown(claim->first_seen_ns, other.first_seen_ns);

@@ -117,14 +117,17 @@ class ClaimMemory {
   bool IsBeyondUnrest(const Record& record, int64_t windows, uint32_t ranks, int64_t kept) const;
   double OthersThatCameToNothing(const Record& record) const;
   void TakeForFault(const Record& record);
-  static bool IsAny(const Record&) { return true; }
-  int64_t WindowsOf(const Record& record, bool (*counts)(const Record&) = IsAny) const;
+  int64_t WindowsOf(const Record& record) const;
+  int64_t WindowsOf(const Record& record, int64_t kept, bool (*counts)(const Record&)) const;
+  static bool ComesOf(const Record& record, const Record& other);
   bool ComesBack(const Record& record, const Finding& claim);
   double PValueOfAccidents(const Record& record, double places) const;
   double SpendFalseAlarms();
   size_t RanksThatRoam(const Record& record) const;
   int64_t TimeOfAccidentsNs() const;
   int64_t WindowsOfAccidents(const Record& record) const;
+  bool IsBeyondTurns(const Record& record, const Finding& claim);
+  static bool MayBeUnseenNeighbor(const Record& record);
   bool MayBeABriefNeighbor(const Record& record) const;
   bool MayBeOneAccident(const Record& record, const Finding& claim) const;
   bool CostsItsShare(const Record& record, double min_share) const;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "diagnosis/ledger/claim_memory.h"
 #include "diagnosis/measurements/thread_function.h"
+#include "diagnosis/report/finding_measures.h"
 #include "diagnosis/report/subkinds.h"
 #include "diagnosis/statistics/distributions.h"
 
@@ -14,6 +16,12 @@ namespace eroica {
 // What a program does to a rank on whose processor, or beside whose core, it runs.
 bool ClaimMemory::MayBeANeighbor(const Record& record) {
   return record.function.starts_with(kWaitForProcessor) || IsWholeThread(record.function);
+}
+
+// What is not recorded of a thread may be that it waited.
+bool ClaimMemory::MayBeUnseenNeighbor(const Record& record) {
+  return MayBeANeighbor(record) ||
+         (record.kind == FindingKind::kSlowRank && record.function.empty());
 }
 
 bool ClaimMemory::IsOccasional(const Record& record) {
@@ -132,15 +140,39 @@ int64_t ClaimMemory::WindowsOfAccidents(const Record& record) const {
 // Somebody else's program is an accident as long as it runs: it must hold the rank up for more than
 // the time over which accidents are counted.
 bool ClaimMemory::MayBeABriefNeighbor(const Record& record) const {
-  if (!MayBeANeighbor(record)) return false;
-  const int64_t seen = WindowsOf(record, MayBeANeighbor);
-  return seen < std::min(options_.lasting_windows, WindowsOfAccidents(record));
+  if (!MayBeUnseenNeighbor(record)) return false;
+  const int64_t needed = WindowsOfAccidents(record);
+  const int64_t kept = std::max(options_.lasting_windows, needed);
+  return WindowsOf(record, kept, MayBeUnseenNeighbor) < needed;
+}
+
+// Where all ranks of a host wait for processors, somebody waits longest in every period of the
+// scheduler's accidents. The rank must be the one in so many of them that chance makes it so in
+// fewer jobs than the false-alarm rate. What became a finding is none of these.
+bool ClaimMemory::IsBeyondTurns(const Record& record, const Finding& claim) {
+  std::set<int64_t> own;
+  std::set<std::pair<int64_t, int32_t>> others;
+  for (const Record& other : records_) {
+    if (other.kind != record.kind || other.ripe || other.ranks.empty()) continue;
+    if (SameFault(record, other)) {
+      own.insert(other.window);
+    } else {
+      others.insert({other.window, other.ranks.front()});
+    }
+  }
+  const double places = static_cast<double>(claim.ranks_seen) /
+                        static_cast<double>(std::max<size_t>(1, record.ranks.size()));
+  if (places <= 1) return true;
+  const auto period = static_cast<size_t>(WindowsOfAccidents(record));
+  const size_t turns = own.size() / period;
+  const double p_value = places * BinomialTail(turns + others.size() / period, turns, 1 / places);
+  return turns > 0 && p_value < SpendFalseAlarms();
 }
 
 // A single window shows no more than the scheduler may take at once, in single steps or by less
 // than steps differ.
 bool ClaimMemory::MayBeOneAccident(const Record& record, const Finding& claim) const {
-  if (MayBeABriefNeighbor(record)) return true;
+  if (MayBeABriefNeighbor(record) || FindMeasure(claim, kSharedProcessors) != nullptr) return true;
   const double lost_ns = record.share * static_cast<double>(record.duration_ns);
   return record.duration_ns > 0 && lost_ns < static_cast<double>(options_.scheduling_period_ns) &&
          (IsOccasional(record) || !IsUnlikelyUnevenness(record, claim));

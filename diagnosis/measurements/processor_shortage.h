@@ -26,4 +26,7 @@ inline constexpr double kShareOfShortage = 0.01;
 // where nobody recorded it.
 double ShareWaitingForProcessors(const CrossRankView& view, RankIndex rank);
 
+// The same of the other ranks on its host; 0 where there are none.
+double ShareOthersWaitForProcessors(const CrossRankView& view, RankIndex rank);
+
 }  // namespace eroica

@@ -23,6 +23,8 @@ TEST(ProcessorShortage, IsTheHostsAndNotTheRanks) {
   EXPECT_LT(share, 0.2) << "half of the ranks, a fifth of a step";
   EXPECT_EQ(ShareWaitingForProcessors(view, 7), share) << "it waits for none itself";
   EXPECT_EQ(ShareWaitingForProcessors(view, 8), 0) << "the other host";
+  EXPECT_LT(ShareOthersWaitForProcessors(view, 0), share) << "three others of seven";
+  EXPECT_GT(ShareOthersWaitForProcessors(view, 7), share) << "four others of seven";
 }
 
 }  // namespace

@@ -36,6 +36,11 @@ inline constexpr std::string_view kSlowPairs = "slow_pairs";
 // windows it must have been made.
 inline constexpr std::string_view kSeenInWindows = "seen_in_windows";
 
+// Of a claim that may be chance, on a host that is short of processors: how long the rank and the
+// others on its host wait for one, a step. The same rank must be claimed more often than by chance
+// (ledger/claim_memory.h).
+inline constexpr std::string_view kSharedProcessors = "wait_for_processor_per_step";
+
 // In how many windows one that looks back over several saw it.
 inline constexpr std::string_view kSlowWindows = "slow_windows";
 

@@ -16,6 +16,7 @@
 #include "diagnosis/report/finding_measures.h"
 #include "diagnosis/report/held_up.h"
 #include "diagnosis/report/lasting_claim.h"
+#include "diagnosis/report/shared_processors.h"
 #include "diagnosis/report/subkinds.h"
 #include "diagnosis/slow_rank/slow_device.h"
 #include "diagnosis/slow_rank/unattributed_work.h"
@@ -164,21 +165,37 @@ void TellLargestPart(const CrossRankView& view, const BusyTime& busy,
       part->name, PlaceOf(view.ranks()[busy.rank]));
 }
 
-void AskForWindowsOfSharedWaits(const CauseFunction& cause, const SlowRankOptions& options,
-                                Finding* finding) {
-  const bool shared = cause.name.starts_with(kWaitForProcessor) &&
-                      cause.specificity < options.min_specificity_of_waits;
-  if (!shared) return;
-  finding->evidence.push_back({std::string(kSeenInWindows), "count", 1, 0,
-                               static_cast<double>(options.windows_of_shared_waits), 1});
-  finding->caveats.push_back(
-      "Its peers wait for a processor, too: the host is short of them, and this rank has less than "
-      "its share.");
+// Whether the rank may be late because it got no processor: it waits for one, runs all that it runs
+// slower, or waits for longer than it is late in what its peers run, too. What threads beside it
+// take (of a BLAS library, say) is in no lane: while they get no processor the function lasts.
+bool MayBeShortageOfProcessors(const CrossRankView& view, const BusyTime& busy,
+                               const CauseFunction& cause) {
+  if (cause.name.starts_with(kWaitForProcessor) || IsWholeThread(cause.name)) return true;
+  const PatternBatch& batch = *view.ranks()[busy.rank].batch;
+  return cause.peers_ns > 0 &&
+         CriticalProcessorWaitNs(batch) >= busy.excess_ns * static_cast<double>(batch.steps.size());
+}
+
+// What the rank is late by beside its waits for processors that the host has too few of, where
+// another function is named.
+double ChargedNs(const CrossRankView& view, const BusyTime& busy, const CauseFunction& cause) {
+  if (IsStarvation(cause.name) || IsWholeThread(cause.name)) return busy.excess_ns;
+  const double rest_ns = busy.excess_ns - LateByWaitsForProcessors(view, busy);
+  return std::clamp(cause.own_ns - cause.peers_ns, std::max(0.0, rest_ns), busy.excess_ns);
+}
+
+// A sentence about the rest, if any.
+std::string WaitsBeside(const BusyTime& busy, double charged_ns) {
+  if (charged_ns >= busy.excess_ns) return "";
+  return fmt::format(
+      " {} of it are waits for a processor, which its host has too few of, and are not counted.",
+      DurationText(busy.excess_ns - charged_ns));
 }
 
 Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFunction& cause,
                  bool explained, const SlowRankOptions& options) {
   const RankView& rank = view.ranks()[busy.rank];
+  const double charged_ns = ChargedNs(view, busy, cause);
   Finding finding;
   finding.kind = FindingKind::kSlowRank;
   finding.subkind = explained ? kNamedFunction : kWholeRank;
@@ -188,21 +205,22 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFun
   finding.stack = cause.stack;
   finding.function_class = cause.function_class;
   finding.evidence = EvidenceOf(busy, cause, options);
-  finding.lost_ns_per_step = busy.excess_ns;
+  finding.lost_ns_per_step = charged_ns;
   finding.confidence = ConfidenceOf(busy, cause, explained);
   finding.first_step = FirstStepOf(rank, busy);
   finding.last_step = rank.batch->steps.back().id;
   finding.title = fmt::format(
       "Rank {} holds {} other rank{} up by {} a step ({} of {}): it {} for {}, its peers for {}.",
       rank.rank.value, finding.victims.size(), finding.victims.size() == 1 ? "" : "s",
-      DurationText(busy.excess_ns), PercentText(busy.share()), DurationText(busy.step_ns),
+      DurationText(charged_ns), PercentText(charged_ns / busy.step_ns), DurationText(busy.step_ns),
       WhatItRan(cause), DurationText(cause.own_ns), DurationText(cause.peers_ns));
-  finding.explanation =
-      fmt::format("{} {}{} accounts for {} of it.", BusierThanPeersText(rank, busy), cause.name,
-                  BesideIt(cause), PercentText(std::min(1.0, cause.coverage)));
+  finding.explanation = fmt::format(
+      "{} {}{} accounts for {} of it.{}", BusierThanPeersText(rank, busy), cause.name,
+      BesideIt(cause), PercentText(std::min(1.0, cause.coverage)), WaitsBeside(busy, charged_ns));
   finding.suggested_action = ActionFor(cause, rank, explained);
   if (!explained) TellLargestPart(view, busy, options, &finding);
-  if (explained) AskForWindowsOfSharedWaits(cause, options, &finding);
+  if (MayBeShortageOfProcessors(view, busy, cause))
+    SayThatProcessorsAreShared(view, busy.rank, &finding);
   AddCaveatOfSteps(busy, &finding);
   return finding;
 }

@@ -34,12 +34,6 @@ struct SlowRankOptions {
   // which is a function whose name is missing, and where many windows show a rank late by little
   // (lasting_excess.h).
   double min_specificity = 0.15;
-  // The same share for waits for a processor. One thread more in a run queue of two makes its waits
-  // twice as long, and the scheduler moves threads between queues. Below this share the peers wait,
-  // too: the host has too few processors, and the rank that waits longest changes. The same rank
-  // must then show it in so many windows.
-  double min_specificity_of_waits = 2.0 / 3;
-  int64_t windows_of_shared_waits = kWindowsOfSharedWaits;
   double least_growth = 0.01;  // of all kernels of a device, over many windows
   CauseOptions cause;
 };

@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "diagnosis/measurements/processor_shortage.h"
 #include "diagnosis/measurements/thread_function.h"
 #include "diagnosis/report/duration_text.h"
 #include "diagnosis/report/finding_measures.h"
 #include "diagnosis/report/rotating_stalls.h"
+#include "diagnosis/report/shared_processors.h"
 #include "diagnosis/report/subkinds.h"
 
 namespace eroica {
@@ -67,20 +67,6 @@ Finding Describe(const CrossRankView& view, const StepSpike& spike,
       rank.rank.value);
   finding.caveats.push_back("Transient: most steps are well.");
   return finding;
-}
-
-// Where the ranks of a host have too few processors, the scheduler's turns make now this and now
-// that one of them slow in single steps. The same rank must then be so in window after window.
-void AskForWindowsOfSharedProcessors(const CrossRankView& view, RankIndex rank,
-                                     const SpikeOptions& options, Finding* finding) {
-  const double share = ShareWaitingForProcessors(view, rank);
-  if (share < options.steps.min_share) return;
-  finding->evidence.push_back(
-      {std::string(kSeenInWindows), "count", 1, 0, static_cast<double>(kWindowsOfSharedWaits), 1});
-  finding->caveats.push_back(fmt::format(
-      "The ranks of its host wait for a processor for {} of the time, and a rank that gets "
-      "none in time is late.",
-      PercentText(share)));
 }
 
 // What runs in half of the steps at most because it has begun in this window makes ranks late in
@@ -288,7 +274,8 @@ void SpikeOperator::Evaluate(const CrossRankView& view, std::vector<Finding>& fi
       continue;  // a device that has its moods is slow_rank's
     findings.push_back(
         Describe(view, spike.spike, spike.cause ? spike.cause : spike.more, options_.steps));
-    AskForWindowsOfSharedProcessors(view, spike.spike.rank, options_, &findings.back());
+    // The scheduler's turns make now this and now that rank slow in single steps.
+    SayThatProcessorsAreShared(view, spike.spike.rank, &findings.back());
   }
   for (const Rotation& rotation : FindRotations(view, options_.rotation))
     findings.push_back(DescribeRotation(view, rotation, options_));
