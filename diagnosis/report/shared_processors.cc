@@ -30,7 +30,6 @@ void SayThatProcessorsAreShared(const CrossRankView& view, RankIndex rank, Findi
 
 double LateByWaitsForProcessors(const CrossRankView& view, const BusyTime& busy) {
   const double others = ShareOthersWaitForProcessors(view, busy.rank);
-  if (others < kShareOfShortage) return 0;
   const PatternBatch& batch = *view.ranks()[busy.rank].batch;
   const MeanStep step = MeanStepOf(batch);
   return std::max(0.0, CriticalProcessorWaitNs(batch) / step.steps - others * step.duration_ns);

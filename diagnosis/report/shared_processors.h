@@ -12,9 +12,9 @@ namespace eroica {
 // Does nothing elsewhere.
 void SayThatProcessorsAreShared(const CrossRankView& view, RankIndex rank, Finding* finding);
 
-// ns a step by which the rank waits for a processor for longer than the others on such a host; 0
-// elsewhere. A late rank waits where all wait for it, the others beside their waits for it: what
-// makes it late is no reason for that part.
+// ns a step by which the rank waits for a processor for longer than the others on its host. A late
+// rank waits for it where all wait for the rank, the others beside their waits for it: another
+// function is no reason for that part.
 double LateByWaitsForProcessors(const CrossRankView& view, const BusyTime& busy);
 
 }  // namespace eroica

@@ -176,8 +176,7 @@ bool MayBeShortageOfProcessors(const CrossRankView& view, const BusyTime& busy,
          CriticalProcessorWaitNs(batch) >= busy.excess_ns * static_cast<double>(batch.steps.size());
 }
 
-// What the rank is late by beside its waits for processors that the host has too few of, where
-// another function is named.
+// What the rank is late by beside its waits for a processor, where another function is named.
 double ChargedNs(const CrossRankView& view, const BusyTime& busy, const CauseFunction& cause) {
   if (IsStarvation(cause.name) || IsWholeThread(cause.name)) return busy.excess_ns;
   const double rest_ns = busy.excess_ns - LateByWaitsForProcessors(view, busy);
@@ -187,9 +186,8 @@ double ChargedNs(const CrossRankView& view, const BusyTime& busy, const CauseFun
 // A sentence about the rest, if any.
 std::string WaitsBeside(const BusyTime& busy, double charged_ns) {
   if (charged_ns >= busy.excess_ns) return "";
-  return fmt::format(
-      " {} of it are waits for a processor, which its host has too few of, and are not counted.",
-      DurationText(busy.excess_ns - charged_ns));
+  return fmt::format(" {} of it are waits for a processor that others use, and are not counted.",
+                     DurationText(busy.excess_ns - charged_ns));
 }
 
 Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFunction& cause,
