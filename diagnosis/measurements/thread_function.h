@@ -16,6 +16,9 @@ inline bool RunsOnThread(FunctionClass function_class) {
 // producers/host (run queue) and producers/python (the interpreter's lock). The name goes on with
 // who had it instead.
 inline constexpr std::string_view kWaitForProcessor = "(runnable, waiting for a processor";
+// And producers/python so much of a wait for a batch in which the worker that loads it waited for
+// one: the name then goes on so.
+inline constexpr std::string_view kOfLoaderWorkers = ": the data loader's workers)";
 inline constexpr std::string_view kWaitForGil = "(waiting for the GIL";
 // Ranks that share too few processors wait for them at different times. A claim about such waits
 // needs this many of the newest windows.

@@ -85,10 +85,13 @@ std::string ActionForStarvation(const CauseFunction& cause, const RankView& rank
         "process, or to code that gives the lock away.",
         PlaceOf(rank));
   }
+  const bool workers = cause.name.find(kOfLoaderWorkers) != std::string::npos;
   return fmt::format(
-      "Look at what else runs on the processors of {}{}: other jobs, and to which cores processes "
+      "Look at what else runs on the processors of {}{}: other jobs, {}and to which cores "
+      "processes "
       "are pinned.",
-      PlaceOf(rank), CompetitorOf(*rank.batch));
+      PlaceOf(rank), CompetitorOf(*rank.batch),
+      workers ? "how many data loader workers the ranks of the host have together, " : "");
 }
 
 std::string ActionFor(const CauseFunction& cause, const RankView& rank, bool explained) {

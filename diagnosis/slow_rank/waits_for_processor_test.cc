@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
+#include "diagnosis/measurements/thread_function.h"
 #include "diagnosis/measurements/training_view.h"
 #include "diagnosis/report/finding_measures.h"
 #include "diagnosis/slow_rank/slow_rank_operator.h"
@@ -28,6 +30,21 @@ TEST(WaitsForAProcessor, WhoIsNotLetRunIsNamedWithWhoRunsInstead) {
   EXPECT_EQ(findings[0].function, "(runnable, waiting for a processor)");
   EXPECT_THAT(findings[0].suggested_action, HasSubstr("the processors of rank 1"));
   EXPECT_THAT(findings[0].suggested_action, HasSubstr("(processor used by stress-ng)"));
+}
+
+// So do the workers that load its batches.
+TEST(WaitsForAProcessor, WorkersOfTheDataLoaderWaitAsWell) {
+  const std::string name = "(runnable, waiting for a processor: the data loader's workers)";
+  ASSERT_TRUE(name.ends_with(kOfLoaderWorkers));
+  for (const bool short_host : {false, true}) {
+    TrainingView job = CalmJob();
+    job.RunOnAll(name, short_host ? 10 : 0).Run(1, name, 36);
+    const std::vector<Finding> findings = ClaimsOf<SlowRankOperator>(job.Finish());
+    ASSERT_THAT(findings, SizeIs(1));
+    EXPECT_EQ(findings[0].function, name);
+    EXPECT_THAT(findings[0].suggested_action, HasSubstr("how many data loader workers"));
+    EXPECT_EQ(FindMeasure(findings[0], kSharedProcessors) != nullptr, short_host);
+  }
 }
 
 // The waits of a host that is short of processors are shared out unevenly, now so and now so.

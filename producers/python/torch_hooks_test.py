@@ -47,6 +47,23 @@ list(torch.utils.data.DataLoader(Subset(Slow([1])), num_workers=2))
 list(torch.utils.data.DataLoader([1], num_workers=1))
 """
 
+STARVED = """
+import os, shutil, tempfile, time, torch, torch.utils.data
+from eroica import loader_worker
+loader_worker._PROC = tempfile.mkdtemp()
+def say(waited_ns):
+    os.makedirs(loader_worker._PROC + "/4711", exist_ok=True)
+    with open(loader_worker._PROC + "/4711/schedstat", "w") as file: file.write(f"1 {waited_ns} 1")
+class Slow(list):
+    def __iter__(self):
+        for waited_ns in (0, 30_000_000, 30_000_000, 900_000_000):
+            time.sleep(0.1)
+            say(waited_ns)
+            yield waited_ns
+list(torch.utils.data.DataLoader(Slow(), num_workers=1))
+shutil.rmtree(loader_worker._PROC)
+"""
+
 SPANS = """
 import time, torch, torch.utils.data, torch._dynamo
 def select_of_workers(): time.sleep(0.3)
@@ -212,6 +229,20 @@ class TorchHooksTest(FakeTorchTestCase):
                     "(waiting for the data loader's 1 worker, dataset list)",
                 ],
             )
+
+    def test_what_a_worker_waits_for_a_processor_is_no_time_of_its_dataset(self):
+        for python in self.each():
+            run = self.run_fake(python, STARVED)
+            starved = [
+                row["end"] - row["start"]
+                for row in run.events["intervals"]
+                if run.events["functions"][row["function"]]["name"]
+                == "(runnable, waiting for a processor: the data loader's workers)"
+            ]
+            self.assertEqual(len(starved), 2, starved)
+            self.assertAlmostEqual(starved[0], 30_000_000, delta=1_000_000)
+            self.assertGreater(starved[1], 99_000_000)
+            self.assertLess(starved[1], 900_000_000, "no more than the thread waited")
 
     # Stacks within a wait, or within the compiler, would stand for its time under other names.
     def test_stacks_in_a_wait_and_in_the_compiler_are_theirs(self):

@@ -8,7 +8,7 @@ import ctypes
 import threading
 from time import monotonic_ns
 
-from eroica import annotations, data_wait, life, patches, stages
+from eroica import annotations, data_wait, life, loader_worker, patches, stages
 from eroica import native as constants
 from eroica.watched_call import watch
 
@@ -27,20 +27,32 @@ def patch_dataloader(module):
         _loading.data = True
         stages.data_begins()
         loader = args[0]
+        worker = None
         if isinstance(loader, workers):
             name, waits = data_wait.name_of(loader), constants.WAIT_OTHER
+            worker = loader_worker.of(loader)
         else:  # what the dataset runs has a name of its own
             name, waits = f"enumerate(DataLoader)#{type(loader).__name__}.__next__", constants.WAIT_NONE
         function = annotations.function_of(name, waits)
         start = monotonic_ns()  # its interval holds what runs in it
         life.native.enter(function, waits != constants.WAIT_NONE)
-        return start, function
+        return start, function, worker
 
     def ended(token, _result, _error):
-        start, function = token
+        start, function, worker = token
         _loading.data = False
         if life.on:
+            starved_until_now(start, worker)
             life.native.interval(start, function)
+
+    def starved_until_now(start, worker):
+        now = monotonic_ns()
+        starved = min(loader_worker.starved_ns(worker), now - start)
+        if starved < loader_worker.LEAST_NS:
+            return
+        function = annotations.function_of(loader_worker.FUNCTION, constants.WAIT_OTHER)
+        life.native.enter(function, True)
+        life.native.interval(now - starved, function)
 
     patches.replace(base, "__next__", watch(base.__next__, begins, ended))
 

@@ -19,7 +19,24 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
-    pass
+    def __init__(self, data, num_workers=0):
+        super().__init__(data, num_workers)
+        self._rcvd_idx = 0
+        self._workers = [_Worker(4711 + number) for number in range(num_workers)]
+
+    @property
+    def _task_info(self):
+        return {self._rcvd_idx: (self._rcvd_idx % self._num_workers,)}
+
+    def _next_data(self):
+        data = super()._next_data()
+        self._rcvd_idx += 1
+        return data
+
+
+class _Worker:
+    def __init__(self, pid):
+        self.pid = pid
 
 
 class DataLoader:
