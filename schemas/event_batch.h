@@ -53,12 +53,22 @@ constexpr bool IsPointToPoint(CollectiveOperation operation) {
   return operation == CollectiveOperation::kSend || operation == CollectiveOperation::kRecv;
 }
 
+// What moves the data of a communicator. kNccl: RCCL, too, which has its names and switches.
+enum class CollectiveLibrary : uint8_t { kUnknown = 0, kNccl = 1, kGloo = 2, kMpi = 3, kUcc = 4 };
+inline constexpr int kCollectiveLibraryCount = 5;
+// Its transfers run on threads of the process, and no device takes part.
+constexpr bool RunsOnHost(CollectiveLibrary library) {
+  return library == CollectiveLibrary::kGloo || library == CollectiveLibrary::kMpi;
+}
+
 struct Communicator {
   CommId id;
   std::string name;  // as the framework calls it, e.g. the process group's name
   std::string description;
   uint32_t size = 0;            // 0 where unknown
   std::vector<uint32_t> ranks;  // global ranks in group order; empty where unknown
+  // in events and standings only
+  CollectiveLibrary library = CollectiveLibrary::kUnknown;
   friend bool operator==(const Communicator&, const Communicator&) = default;
 };
 

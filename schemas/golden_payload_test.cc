@@ -140,6 +140,15 @@ TEST(PayloadOfToday, WhatDumpsDoNotShowAndSidesThatCannotMeet) {
   ExpectSameBehindTheWire(standing);
 }
 
+TEST(PayloadOfToday, LibrariesOfCommunicators) {
+  EventBatch batch = ExampleEventBatch();
+  batch.communicators.front().library = CollectiveLibrary::kGloo;
+  ExpectSameBehindTheWire(batch);
+  RankStanding standing = ExampleRankStanding();
+  standing.communicators.front().library = CollectiveLibrary::kMpi;
+  ExpectSameBehindTheWire(standing);
+}
+
 TEST(PayloadOfToday, TransfersBetweenPairs) {
   CollectiveSummary summary = ExampleCollectiveSummary();
   summary.pairs.front().transfer_ns = 5;

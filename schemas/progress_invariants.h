@@ -14,6 +14,7 @@ inline void CheckCommunicators(const std::vector<Communicator>& communicators, u
   violation.RequireRows(communicators.size(), CodecLimits::kCommunicators);
   for (const Communicator& communicator : communicators) {
     violation.RequireRows(communicator.ranks.size(), CodecLimits::kRanks);
+    violation.RequireEnum(communicator.library, kCollectiveLibraryCount);
     for (const uint32_t rank : communicator.ranks) violation.RequireIndex(rank, world_size);
   }
 }

@@ -33,7 +33,7 @@ WireWriter::VectorOffset<flatbuffers::Offset<wire::Communicator>> WriteCommunica
     const auto ranks =
         writer.Scalars<uint32_t>(row.ranks.size(), [&](size_t i) { return row.ranks[i]; });
     return wire::CreateCommunicator(writer.builder(), row.id.value, name, description, ranks,
-                                    row.size);
+                                    row.size, static_cast<uint8_t>(row.library));
   });
 }
 
@@ -64,6 +64,10 @@ void ReadCommunicators(const flatbuffers::Vector<flatbuffers::Offset<wire::Commu
     reader.Text(row.name(), &communicator.name);
     reader.Text(row.description(), &communicator.description);
     communicator.size = row.size();
+    // One of a newer program is unknown here, and no reason to refuse the batch.
+    communicator.library = row.library() < kCollectiveLibraryCount
+                               ? static_cast<CollectiveLibrary>(row.library())
+                               : CollectiveLibrary::kUnknown;
     const auto ranks = reader.Scalars(row.ranks(), CodecLimits::kRanks);
     communicator.ranks.assign(ranks.begin(), ranks.end());
   }

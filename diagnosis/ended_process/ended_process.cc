@@ -49,6 +49,14 @@ std::string WhereText(const RankStanding& standing) {
   return text;
 }
 
+// The rank computes on a device, or exchanges by a library of devices.
+bool HasDevice(const RankStanding& standing) {
+  return standing.device >= 0 ||
+         std::ranges::any_of(standing.communicators, [](const Communicator& communicator) {
+           return communicator.library == CollectiveLibrary::kNccl;
+         });
+}
+
 std::string ActionText(const RankStanding& standing) {
   const ProcessEnd& end = *standing.end;
   const uint32_t rank = standing.rank.value;
@@ -60,8 +68,8 @@ std::string ActionText(const RankStanding& standing) {
   if (IsCrash(end.signal))
     return fmt::format(
         "Look for the stack on the standard error of rank {} (PYTHONFAULTHANDLER=1 prints it), or "
-        "in its core dump, and for device errors (Xid) on its host.",
-        rank);
+        "in its core dump{}.",
+        rank, HasDevice(standing) ? ", and for device errors (Xid) on its host" : "");
   if (end.signal > 0)
     return fmt::format(
         "Find who sent {} to process {} on {}: the scheduler's limits, the kernel's log (out of "

@@ -71,6 +71,20 @@ TEST(EndedProcess, EachWayToEndHasItsWordsAndItsAdvice) {
   EXPECT_NE(realtime.title.find("was killed by signal 40"), std::string::npos);
 }
 
+TEST(EndedProcess, ErrorsOfDevicesOnlyWhereTheRankHasOne) {
+  RankStanding standing = Ended({.signal = SIGSEGV});
+  const auto names_devices = [&] {
+    return FindEndedProcess(standing, 4)->suggested_action.find("Xid") != std::string::npos;
+  };
+  EXPECT_TRUE(names_devices());
+  standing.device = -1;
+  EXPECT_FALSE(names_devices());
+  standing.communicators = {{.id = CommId{1}, .library = CollectiveLibrary::kGloo}};
+  EXPECT_FALSE(names_devices());
+  standing.communicators.push_back({.id = CommId{2}, .library = CollectiveLibrary::kNccl});
+  EXPECT_TRUE(names_devices());
+}
+
 TEST(EndedProcess, WhatTheLauncherTookIsNotKnown) {
   const Finding finding = FindingOfEnd({});
   EXPECT_NE(finding.title.find("The process of rank 2 ended in step 137"), std::string::npos);

@@ -136,12 +136,13 @@ HangClaim OfOperation(const WaitGraph& graph, uint32_t number) {
     sides[{operation.sides[i], size}].push_back(operation.waiting[i]);
   }
   if (std::optional<Sides> split = Split(sides)) return Mismatch(*std::move(split), {number});
-  if (operation.waiting.size() == 1 && !operation.through.empty()) {
+  const bool last_of_all = operation.waiting.size() == 1 && !operation.through.empty();
+  if (last_of_all && !RunsOnHost(operation.communicator->library))
     return {.kind = HangKind::kDevice, .culprits = operation.waiting, .operations = {number}};
-  }
   HangClaim claim{.kind = operation.starts_known ? HangKind::kCommunication : HangKind::kStalled,
                   .operations = {number}};
-  if (operation.point_to_point()) claim.culprits = operation.waiting;  // the ends of the link
+  // the ends of the link; the one that lacks it
+  if (operation.point_to_point() || last_of_all) claim.culprits = operation.waiting;
   return claim;
 }
 

@@ -29,6 +29,7 @@ TEST(HangOfDumps, WithoutStartsADeviceAndTheNetworkLookTheSame) {
   const uint16_t dp = job.Group("dp", {0, 1, 2});
   job.InFlight(dp, kAllReduce, 41, {0, 1, 2}, false);
   AreOfDumps(job, true);
+  job.MovedBy(CollectiveLibrary::kNccl);
   const Finding finding = Only(job);
   EXPECT_EQ(finding.subkind, "stalled");
   EXPECT_THAT(finding.culprits, IsEmpty());

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "diagnosis/hang/hang_advice.h"
 #include "diagnosis/hang/hang_text.h"
 #include "diagnosis/hang/standing_lookup.h"
 #include "diagnosis/measurements/compilation.h"
@@ -24,10 +25,25 @@ struct Words {
   std::string waiting;     // those ranks
   std::string function;    // " (in f)" where it is known
   std::string since;       // " for 12 s" where it is known
+  std::string host;        // of all that are in the operation, where it is one
   bool of_dumps = false;   // nobody reports any more
   bool one = true;         // culprit
   bool of_traces = false;  // which end in the standstill: they hold steps, as no dump does
 };
+
+// Empty where the ranks have several, or one that is not known.
+std::string HostOfAll(const WaitGraph& graph, const HungOperation& operation) {
+  std::string host;
+  for (const std::vector<RankId>* ranks : {&operation.waiting, &operation.through}) {
+    for (const RankId rank : *ranks) {
+      const RankStanding* standing = graph.StandingOf(rank);
+      if (standing == nullptr || standing->host.empty()) return "";
+      if (!host.empty() && host != standing->host) return "";
+      host = standing->host;
+    }
+  }
+  return host;
+}
 
 Words WordsOf(const HangView& view, const WaitGraph& graph, const HangClaim& claim,
               const Finding& finding) {
@@ -39,6 +55,7 @@ Words WordsOf(const HangView& view, const WaitGraph& graph, const HangClaim& cla
                               ? ""
                               : fmt::format(" (its training thread is in {})", finding.function),
               .since = "",
+              .host = HostOfAll(graph, operation),
               .one = claim.culprits.size() == 1};
   int64_t longest_ns = 0;
   bool timed_out = false;
@@ -129,7 +146,7 @@ void SayNeverLaunched(const HangClaim& claim, const Words& w, const HungOperatio
 }
 
 // The reason for a missing dump is not known.
-void SayWithoutDump(const Words& w, Finding* f) {
+void SayWithoutDump(const Words& w, CollectiveLibrary library, Finding* f) {
   f->title = fmt::format("The job hangs: all wait for {} without a dump; {} wait{}.", w.culprits,
                          Count(f->victims.size(), "rank"), f->victims.size() == 1 ? "s" : "");
   f->explanation = fmt::format(
@@ -137,14 +154,16 @@ void SayWithoutDump(const Words& w, Finding* f) {
       "launched it, or {} recorder was off.",
       w.waiting, w.operation, w.culprits, w.one ? "it" : "they", w.one ? "its" : "their");
   f->suggested_action = fmt::format(
-      "See whether the process of {} lived when the job stood (its standard error, out of memory, "
-      "Xid), and look for its dump.",
-      w.culprits);
+      "See whether the process of {} lived when the job stood (its standard error, {}), and look "
+      "for "
+      "its dump.",
+      w.culprits, LossesOfProcess(library));
   f->caveats.push_back("Undecided: a rank whose dump was not gathered looks the same.");
 }
 
-void SaySilent(const Words& w, const HungOperation&, Finding* f) {
-  if (w.of_dumps) return SayWithoutDump(w, f);
+void SaySilent(const Words& w, const HungOperation& operation, Finding* f) {
+  const CollectiveLibrary library = operation.communicator->library;
+  if (w.of_dumps) return SayWithoutDump(w, library, f);
   f->title = fmt::format("The job hangs{}: {} {} silent, {} for it.", w.since, w.culprits,
                          w.one ? "is" : "are", VictimsWait(*f));
   f->explanation = fmt::format(
@@ -152,13 +171,31 @@ void SaySilent(const Words& w, const HungOperation&, Finding* f) {
       "which every living producer sends each second. The process or its host is gone.",
       w.waiting, w.operation, w.culprits);
   f->suggested_action = fmt::format(
-      "See whether the process of {} lives (out of memory, Xid, host down), replace the host where "
-      "not, and restart.",
-      w.culprits);
+      "See whether the process of {} lives ({}), replace the host where not, and restart.",
+      w.culprits, LossesOfProcess(library));
   f->caveats.push_back("A rank whose telemetry alone is lost looks the same.");
 }
 
+// Over a library of the host: the rank posted a send or receive ahead, and its thread is elsewhere.
+void SayNotWaiting(const Words& w, Finding* f) {
+  f->subkind = kHangNotWaiting;
+  f->title =
+      fmt::format("The job hangs{}: {} launched {} and {} not wait in it{}; {} for it.", w.since,
+                  w.culprits, w.operation, w.one ? "does" : "do", w.function, VictimsWait(*f));
+  f->explanation = fmt::format(
+      "{} wait in {}. {} launched it too, and {} in no operation: where the library moves data "
+      "only "
+      "while it is called, it does not end.",
+      w.waiting, w.operation, Sentence(w.culprits), w.one ? "is" : "are");
+  f->suggested_action = fmt::format(
+      "Look at the stacks of {} (py-spy dump): why is it not waited for there? Then restart the "
+      "job.",
+      w.culprits);
+}
+
 void SayDevice(const Words& w, const HungOperation& operation, Finding* f) {
+  const CollectiveLibrary library = operation.communicator->library;
+  if (RunsOnHost(library)) return SayNotWaiting(w, f);
   f->title = fmt::format(
       "The job hangs{}: {} launched {}, and {} own device{} not make progress; {} for it.", w.since,
       w.culprits, w.operation, w.one ? "its" : "their", w.one ? " does" : "s do", VictimsWait(*f));
@@ -171,8 +208,7 @@ void SayDevice(const Words& w, const HungOperation& operation, Finding* f) {
                 "{} {} behind the others: {} completed {} and went on, on {} it does not end.",
                 w.culprits, w.one ? "is" : "are", RanksText(operation.through), w.operation,
                 w.waiting);
-  f->suggested_action = fmt::format(
-      "Look for device errors (Xid, ECC) on the host of {} and isolate it.", w.culprits);
+  f->suggested_action = AdviceOnDevice(library, w.culprits);
 }
 
 std::string WhyCulprits(const HangClaim& claim, const Words& w) {
@@ -320,12 +356,10 @@ void SayCommunication(const HangClaim& claim, const Words& w, const HungOperatio
   if (!claim.stall.connections.empty()) return SayWhichTransport(claim.stall, w, f);
   if (!operation.point_to_point()) {
     f->caveats.push_back(
-        "Which link is stalled is undecided: transport evidence (TCP_INFO, NIC counters, "
-        "progress of the proxy threads) would show it.");
+        fmt::format("Which link is stalled is undecided: transport evidence ({}) would show it.",
+                    EvidenceOfTransfer(operation.communicator->library)));
   }
-  f->suggested_action =
-      "Look at the links and NICs between the hosts of these ranks (link down, lost routes, error "
-      "counters), then restart the job.";
+  f->suggested_action = AdviceOnTransfer(operation.communicator->library, w.host);
 }
 
 void SayStalled(const Words& w, const HungOperation& operation, Finding* f) {
@@ -334,22 +368,16 @@ void SayStalled(const Words& w, const HungOperation& operation, Finding* f) {
           ? "both ranks"
           : fmt::format("all {}",
                         Count(operation.waiting.size() + operation.through.size(), "rank"));
+  const StalledWords words = WordsOnStalled(operation.communicator->library, w.of_dumps);
   f->title = fmt::format(
-      "The job hangs{}: {} launched {}, and it does not end; the dumps cannot tell whether a "
-      "device or the network is why.",
-      w.since, who, w.operation);
-  f->explanation = fmt::format(
-      "{} launched it. Whether it has started on all of their devices is not recorded: on one that "
-      "runs something else it has not, and where it has on all, the transfer stands.",
-      RanksText(operation.waiting));
+      "The job hangs{}: {} launched {}, and it does not end; {} whether {} is why.", w.since, who,
+      w.operation, w.of_dumps ? "the dumps cannot tell" : "nothing recorded says", words.suspects);
+  f->explanation =
+      fmt::format("{} launched it. {}", RanksText(operation.waiting), words.explanation);
   if (!operation.through.empty())
     f->explanation += fmt::format(" {} completed it.", RanksText(operation.through));
-  f->caveats.push_back(
-      "Undecided between a device and the network: with TORCH_NCCL_ENABLE_TIMING=1 the next dumps "
-      "say on which ranks it has started.");
-  f->suggested_action =
-      "Look for device errors (Xid, ECC) and for links that are down on the hosts of these ranks, "
-      "and restart the job with TORCH_NCCL_ENABLE_TIMING=1.";
+  f->caveats.emplace_back(words.caveat);
+  f->suggested_action = words.action;
 }
 
 // "ranks 0 to 2 in train.py(41): step; rank 3 in eval.py(7): run"

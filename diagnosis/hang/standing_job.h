@@ -70,6 +70,13 @@ class StandingJob {
     }
     return *this;
   }
+  // The library of all groups that were made.
+  StandingJob& MovedBy(CollectiveLibrary library) {
+    for (RankStanding& standing : standings_) {
+      for (Communicator& communicator : standing.communicators) communicator.library = library;
+    }
+    return *this;
+  }
   // So the rank's connection did in the last second.
   StandingJob& Connection(uint32_t rank, uint32_t peer, int64_t busy_ns, uint64_t bytes = 0) {
     RankStanding& standing = standings_[rank];

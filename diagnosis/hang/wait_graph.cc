@@ -25,20 +25,33 @@ bool HasStarts(const HangView& view) {
   return false;
 }
 
-// Rows in which the rank stands: what has started; where that is not known, what was launched
-// first, and with it what runs as one kernel.
+// Whether threads of the process carry the row out, so that the rank takes part in it whatever its
+// own thread does. (A receive that was posted ahead may wait for nobody yet.)
+bool IsCarriedOut(const RankStanding& standing, const InFlightCollective& row) {
+  return RunsOnHost(standing.communicators[row.communicator].library) &&
+         !IsPointToPoint(row.operation);
+}
+
+// Rows in which the rank stands: what has started, and the first of each communicator that no
+// device starts; where starts are not known, what was launched first, and with it what runs as one
+// kernel.
 std::vector<const InFlightCollective*> RowsInFront(const RankStanding& standing,
                                                    bool starts_known) {
   std::vector<const InFlightCollective*> rows;
   const InFlightCollective* oldest = nullptr;
+  std::map<uint16_t, const InFlightCollective*> carried_out;  // by communicator
   for (const InFlightCollective& row : standing.in_flight) {
     if (!IsUsable(row)) continue;
     if (row.started) {
       rows.push_back(&row);
+    } else if (starts_known && IsCarriedOut(standing, row)) {
+      const InFlightCollective*& first = carried_out[row.communicator];
+      if (first == nullptr || row.launched_ns < first->launched_ns) first = &row;
     } else if (oldest == nullptr || row.launched_ns < oldest->launched_ns) {
       oldest = &row;
     }
   }
+  for (const auto& [communicator, first] : carried_out) rows.push_back(first);
   if (starts_known || oldest == nullptr) return rows;
   for (const InFlightCollective& row : standing.in_flight) {
     if (IsUsable(row) && !row.started && row.launched_ns == oldest->launched_ns)

@@ -2,8 +2,10 @@
 // the members that are not in it. Pure.
 //
 // In which operations a rank waits: those of its collectives in flight that have started on its
-// device. Where nobody recorded what has started (dumps of a flight recorder without times of
-// starts), the one that was launched first: what lies behind it in the queue waits for nobody yet.
+// device, and of each communicator over the host (gloo, MPI) the first collective: threads of the
+// process carry it out. Where nobody recorded what has started (dumps of a flight recorder without
+// times of starts), the one that was launched first: what lies behind it in the queue waits for
+// nobody yet.
 // A rank whose starts are known and whose launched collectives have not started is held up by
 // itself: its device runs something else, or nothing. Operations of one kernel (a batch of sends
 // and receives) end together: one that all members are in waits for those of its kernel that lack

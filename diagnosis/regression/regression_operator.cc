@@ -152,7 +152,7 @@ std::string ActionFor(const CrossRankView& view, const FunctionPattern& row) {
            "there, and at how much they exchange.";
   if (row.function == TransferOfCollectives())
     return "Look at what all ranks share of the network: paths, flow scheduling, other jobs, a "
-           "changed NCCL setting.";
+           "changed setting of the library that moves the data (NCCL, gloo, MPI).";
   if (IsStarvation(row.name))
     return "Look at what else runs on the hosts, and at how many threads each rank starts: there "
            "are more than processors.";
@@ -435,7 +435,7 @@ Finding DescribeNetwork(const CrossRankView& view, const NetworkChange& change,
       change.past_windows);
   finding.suggested_action =
       "Look at what all ranks share of the network: paths, flow scheduling, other jobs, a changed "
-      "NCCL setting.";
+      "setting of the library that moves the data (NCCL, gloo, MPI).";
   finding.first_step = batch.steps.empty() ? -1 : batch.steps.front().id;
   finding.last_step = batch.steps.empty() ? -1 : batch.steps.back().id;
   return finding;

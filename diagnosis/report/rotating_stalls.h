@@ -10,7 +10,7 @@ inline constexpr std::string_view kNobodyIsToBlame =
     "No rank is late in most of the steps, so no rank or machine is to blame. Each of them is "
     "delayed in steps of its own.";
 inline constexpr std::string_view kLookForStalls =
-    "Look at what stops every rank at times: allocations of device memory, pauses of the "
+    "Look at what stops every rank at times: allocations of memory, pauses of the "
     "interpreter, other processes of the hosts, retries of the network. Record with_stack=True: it "
     "names what the training thread runs then.";
 

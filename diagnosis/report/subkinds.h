@@ -28,6 +28,10 @@ inline constexpr std::string_view kRecompilation = "recompilation";
 // Subkind of a hang that ends by itself: a rank compiles, and the others wait for it.
 inline constexpr std::string_view kHangCompiling = "compiling";
 
+// Subkind of a hang over a library of the host: a rank has launched what others wait in, and does
+// not wait in it.
+inline constexpr std::string_view kHangNotWaiting = "not_waiting";
+
 // Subkind of a claim that the process of a rank ended while the job trained.
 inline constexpr std::string_view kEndedProcess = "ended_process";
 

@@ -94,6 +94,12 @@ std::string ActionForStarvation(const CauseFunction& cause, const RankView& rank
       workers ? "how many data loader workers the ranks of the host have together, " : "");
 }
 
+// What may slow a rank as a whole.
+std::string_view SlowsAsAWhole(const RankView& rank) {
+  return rank.batch->host_only ? "clocks, temperature, other processes on its cores"
+                               : "clocks, temperature, other processes on its cores or device";
+}
+
 std::string ActionFor(const CauseFunction& cause, const RankView& rank, bool explained) {
   const std::string where = PlaceOf(rank);
   if (explained && IsStarvation(cause.name)) return ActionForStarvation(cause, rank);
@@ -105,16 +111,13 @@ std::string ActionFor(const CauseFunction& cause, const RankView& rank, bool exp
         where);
   }
   if (!explained)
-    return fmt::format(
-        "Look for what slows {} as a whole: clocks, temperature, other processes on its cores or "
-        "device.",
-        where);
+    return fmt::format("Look for what slows {} as a whole: {}.", where, SlowsAsAWhole(rank));
   const bool alone = cause.specificity > 0.5;
   if (cause.function_class == FunctionClass::kPython && alone)
     return fmt::format("Look at {} on {}: only this rank spends its steps there.", cause.name,
                        where);
-  return fmt::format("Compare {} on {} with its peers: input sizes first, then the device or host.",
-                     cause.name, where);
+  return fmt::format("Compare {} on {} with its peers: input sizes first, then the {}.", cause.name,
+                     where, rank.batch->host_only ? "host" : "device or host");
 }
 
 // Whether most of the peers run half as much of it, and hardly one of them is late: then it is not
@@ -164,8 +167,8 @@ void TellLargestPart(const CrossRankView& view, const BusyTime& busy,
                   PercentText(std::min(1.0, part->coverage)));
   finding->suggested_action = fmt::format(
       "Look at {} on {} first, the largest part of what it runs longer; then at what slows "
-      "it as a whole: clocks, temperature, other processes on its cores or device.",
-      part->name, PlaceOf(view.ranks()[busy.rank]));
+      "it as a whole: {}.",
+      part->name, PlaceOf(view.ranks()[busy.rank]), SlowsAsAWhole(view.ranks()[busy.rank]));
 }
 
 // Whether the rank may be late because it got no processor: it waits for one, runs all that it runs

@@ -62,9 +62,9 @@ Finding Describe(const CrossRankView& view, const StepSpike& spike,
       "hit any one rank.",
       rank.rank.value, DurationText(spike_ns), spike.separation, spike.others);
   finding.suggested_action = fmt::format(
-      "Look at what visits rank {} at times: a job of the host, the device's clocks and "
-      "temperature, retries; a fault may be about to come. Watch whether it becomes more frequent.",
-      rank.rank.value);
+      "Look at what visits rank {} at times: a job of the host, the {} clocks and temperature, "
+      "retries; a fault may be about to come. Watch whether it becomes more frequent.",
+      rank.rank.value, rank.batch->host_only ? "processor's" : "device's");
   finding.caveats.push_back("Transient: most steps are well.");
   return finding;
 }
@@ -128,13 +128,24 @@ Finding DescribeRotation(const CrossRankView& view, const Rotation& rotation,
 }
 
 // Kernels that take longer now and then do so on a device that stalls within one, or have more to
-// do.
-void SayWhatTurnsShow(bool in_kernels, Finding* finding) {
+// do; so do operators of ranks without a device, by their processors.
+void SayWhatTurnsShow(bool in_kernels, bool host_only, Finding* finding) {
   if (!in_kernels) {
     finding->title += ", and nothing that was recorded of it explains that.";
     finding->explanation = fmt::format(
         "{} No function, kernel or copy that was recorded takes longer then.", kNobodyIsToBlame);
     finding->suggested_action = kLookForStalls;
+    return;
+  }
+  if (host_only) {
+    finding->title += ": its operators take longer then.";
+    finding->explanation = fmt::format(
+        "{} The operators that work on data take as much longer on it: its processor stalls within "
+        "one of them, or it has more to do in that step.",
+        kNobodyIsToBlame);
+    finding->suggested_action =
+        "Look at what else runs on the hosts at such moments, at the clocks and temperatures of "
+        "their processors, and whether micro-batches or experts have different loads.";
     return;
   }
   finding->title += ": its kernels take longer then.";
@@ -161,7 +172,9 @@ Finding DescribeTurns(const CrossRankView& view, const Turns& turns, bool in_ker
       "{}",
       turns.ranks, std::min(turns.slow_steps, turns.steps), turns.steps,
       DurationText(turns.stall_ns));
-  SayWhatTurnsShow(in_kernels, &finding);
+  const bool host_only =
+      std::ranges::all_of(view.ranks(), [](const RankView& rank) { return rank.batch->host_only; });
+  SayWhatTurnsShow(in_kernels, host_only, &finding);
   finding.caveats.push_back("Transient: most steps of each rank are well.");
   return finding;
 }

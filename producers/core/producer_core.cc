@@ -155,12 +155,19 @@ uint8_t eroica_lane(const char* name, int lane_kind) {
 
 uint16_t eroica_communicator(uint64_t id, const char* name, const char* description, uint32_t size,
                              const uint32_t* ranks) {
+  return eroica_communicator_over(EROICA_UNKNOWN_LIBRARY, id, name, description, size, ranks);
+}
+
+uint16_t eroica_communicator_over(int library, uint64_t id, const char* name,
+                                  const char* description, uint32_t size, const uint32_t* ranks) {
   CoreState* const state = Attachment::state();
   if (state == nullptr || size > CodecLimits::kRanks) return NameTables::kNoCommunicator;
   return OrSwitchOff(
       [&] {
         Communicator communicator{CommId{id}, OrEmpty(name), OrEmpty(description), size, {}};
         if (ranks != nullptr) communicator.ranks.assign(ranks, ranks + size);
+        if (library >= 0 && library < kCollectiveLibraryCount)
+          communicator.library = static_cast<CollectiveLibrary>(library);
         return state->names.CommunicatorOf(communicator);
       },
       NameTables::kNoCommunicator);

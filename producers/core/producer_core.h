@@ -59,6 +59,14 @@ enum {
   EROICA_SEND = 10,
   EROICA_RECV = 11,
 };
+// eroica::CollectiveLibrary
+enum {
+  EROICA_UNKNOWN_LIBRARY = 0,
+  EROICA_NCCL = 1,
+  EROICA_GLOO = 2,
+  EROICA_MPI = 3,
+  EROICA_UCC = 4
+};
 // eroica::Resource
 enum {
   EROICA_GPU_SM = 0,
@@ -174,6 +182,10 @@ uint8_t eroica_lane(const char* name, int lane_kind);
 // At most 4,095; UINT16_MAX beyond.
 uint16_t eroica_communicator(uint64_t id, const char* name, const char* description, uint32_t size,
                              const uint32_t* ranks);
+// Likewise, and which library moves its data: advice about a hang goes by it. The first that names
+// an id says it.
+uint16_t eroica_communicator_over(int library, uint64_t id, const char* name,
+                                  const char* description, uint32_t size, const uint32_t* ranks);
 
 // ---- Events [hot]
 

@@ -51,6 +51,12 @@ EROICA_SAME(EROICA_BARRIER, CollectiveOperation::kBarrier);
 EROICA_SAME(EROICA_SEND, CollectiveOperation::kSend);
 EROICA_SAME(EROICA_RECV, CollectiveOperation::kRecv);
 EROICA_COUNTED(EROICA_RECV, kCollectiveOperationCount);
+EROICA_SAME(EROICA_UNKNOWN_LIBRARY, CollectiveLibrary::kUnknown);
+EROICA_SAME(EROICA_NCCL, CollectiveLibrary::kNccl);
+EROICA_SAME(EROICA_GLOO, CollectiveLibrary::kGloo);
+EROICA_SAME(EROICA_MPI, CollectiveLibrary::kMpi);
+EROICA_SAME(EROICA_UCC, CollectiveLibrary::kUcc);
+EROICA_COUNTED(EROICA_UCC, kCollectiveLibraryCount);
 
 EROICA_SAME(EROICA_GPU_SM, Resource::kGpuSm);
 EROICA_SAME(EROICA_GPU_DRAM, Resource::kGpuDram);

@@ -237,7 +237,8 @@ absl::Status ChromeTraceImporter::AddInterval(const ChromeEvent& event, const Na
       trace_.has_device_events = true;
       lanes_[lane].hccl |= event.name.starts_with("hcom_");
       record.kind = IntervalKind::kCollective;
-      record.a = calls_.AddKernel(span, named.operation, ParseCollectiveArgs(event.args));
+      record.a =
+          calls_.AddKernel(span, named.operation, named.library, ParseCollectiveArgs(event.args));
       break;
     case Use::kPython: return AddFrame(event, named, lane);
     default: return AddAnnotation(event, named, lane);
@@ -280,7 +281,8 @@ absl::Status ChromeTraceImporter::AddAnnotation(const ChromeEvent& event, const 
     case Use::kExecution: {
       IntervalRecord record{
           .function = named.function, .kind = IntervalKind::kCollective, .lane = lane};
-      record.a = calls_.AddExecution(span, named.operation, ParseCollectiveArgs(event.args));
+      record.a = calls_.AddExecution(span, named.operation, named.library,
+                                     ParseCollectiveArgs(event.args));
       return Store(event, record);
     }
     case Use::kEnqueueAnnotation:

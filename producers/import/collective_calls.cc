@@ -71,14 +71,15 @@ void CollectiveCalls::AddLaunch(Span span, uint64_t correlation) {
   if (launches_.size() < kMaxLaunches) launches_.push_back({correlation, span.start_ns, span.lane});
 }
 
-uint32_t CollectiveCalls::AddKernel(Span span, CollectiveOperation operation, CollectiveArgs args) {
-  executions_.push_back({span, operation, std::move(args), true});
+uint32_t CollectiveCalls::AddKernel(Span span, CollectiveOperation operation,
+                                    CollectiveLibrary library, CollectiveArgs args) {
+  executions_.push_back({span, operation, library, std::move(args), true});
   return static_cast<uint32_t>(executions_.size() - 1);
 }
 
 uint32_t CollectiveCalls::AddExecution(Span span, CollectiveOperation operation,
-                                       CollectiveArgs args) {
-  executions_.push_back({span, operation, std::move(args), false});
+                                       CollectiveLibrary library, CollectiveArgs args) {
+  executions_.push_back({span, operation, library, std::move(args), false});
   return static_cast<uint32_t>(executions_.size() - 1);
 }
 
@@ -89,6 +90,7 @@ void CollectiveCalls::Finish(FlightRecorderDump dump, RankTrace* trace) {
     call.order_ns = call.start_ns = execution.span.start_ns;
     call.end_ns = execution.span.end_ns;
     call.operation = execution.operation;
+    call.library = execution.library;
     const CollectiveArgs& args = execution.args;
     if (args.states_collective) {
       if (args.operation != CollectiveOperation::kUnknown) call.operation = args.operation;

@@ -35,8 +35,10 @@ class CollectiveCalls {
                      const CollectiveArgs& args);
   void AddLaunch(Span span, uint64_t correlation);
   // Both return the index of the call in RankTrace::collectives.
-  uint32_t AddKernel(Span span, CollectiveOperation operation, CollectiveArgs args);
-  uint32_t AddExecution(Span span, CollectiveOperation operation, CollectiveArgs args);
+  uint32_t AddKernel(Span span, CollectiveOperation operation, CollectiveLibrary library,
+                     CollectiveArgs args);
+  uint32_t AddExecution(Span span, CollectiveOperation operation, CollectiveLibrary library,
+                        CollectiveArgs args);
 
   // Fills trace->collectives. dump: the rank's, empty where there is none.
   void Finish(FlightRecorderDump dump, RankTrace* trace);
@@ -66,6 +68,7 @@ class CollectiveCalls {
   struct Execution {
     Span span;
     CollectiveOperation operation;
+    CollectiveLibrary library;
     CollectiveArgs args;
     bool kernel = false;
   };

@@ -176,6 +176,8 @@ class Matcher {
         return own;
       };
       for (CollectiveCall* call : member.calls) {
+        CollectiveLibrary& library = member.trace->communicators[communicator].library;
+        if (library == CollectiveLibrary::kUnknown) library = call->library;
         call->communicator = communicator;
         call->sequence = sequence_of(*call);
       }

@@ -44,10 +44,11 @@ void DumpWords::TakeName(std::string_view name, FlightRecorderDump::Entry* entry
   const std::string_view word = name.substr(0, name.find(' '));
   auto known = meanings_.find(word);
   if (known == meanings_.end()) {
-    const std::string_view library = word.substr(0, word.find(':'));
+    const CollectiveLibrary library = LibraryOfName(word);
     Meaning meaning{.operation = OperationOfName(word),
                     .closes = word.ends_with(":coalesced"),
-                    .on_host = library == "gloo" || library == "mpi"};
+                    .on_host = RunsOnHost(library),
+                    .library = library};
     // A barrier over NCCL is an all-reduce of one element, and says so.
     if (word.find("barrier") != std::string_view::npos)
       meaning.operation = CollectiveOperation::kBarrier;
@@ -56,6 +57,7 @@ void DumpWords::TakeName(std::string_view name, FlightRecorderDump::Entry* entry
   entry->operation = known->second.operation;
   entry->closes = known->second.closes;
   entry->on_host = known->second.on_host;
+  entry->library = known->second.library;
   if (word.size() == name.size()) return;
   for (const std::string_view arrow : {"->", "<-"}) {
     const size_t at = name.find(arrow, word.size());

@@ -52,6 +52,7 @@ class DumpWords {
     CollectiveOperation operation = CollectiveOperation::kUnknown;
     bool closes = false;
     bool on_host = false;
+    CollectiveLibrary library = CollectiveLibrary::kUnknown;
   };
   struct Hash {
     using is_transparent = void;

@@ -44,6 +44,7 @@ struct FlightRecorderDump {
     bool retired = false;  // no longer watched: it ended, or it was given up
     bool closes = false;   // the entry behind those of a coalesced group, which ends with it
     bool on_host = false;  // gloo, MPI: no device takes part
+    CollectiveLibrary library = CollectiveLibrary::kUnknown;
   };
   // The calls that led to an operation, outermost first, each "train.py(41): step"; the last is the
   // innermost that is no library's, where there is one.

@@ -84,6 +84,13 @@ CollectiveOperation OperationOfName(std::string_view name) {
   return OperationOfWord(Squeeze(name));
 }
 
+CollectiveLibrary LibraryOfName(std::string_view name) {
+  if (name.starts_with("nccl")) return CollectiveLibrary::kNccl;
+  if (name.starts_with("gloo:")) return CollectiveLibrary::kGloo;
+  if (name.starts_with("mpi:")) return CollectiveLibrary::kMpi;
+  return name.starts_with("ucc:") ? CollectiveLibrary::kUcc : CollectiveLibrary::kUnknown;
+}
+
 // cudaStreamSynchronize and its kin (cuCtxSynchronize, hipEventSynchronize_spt,
 // zeEventHostSynchronize, AscendCL@aclrtSynchronizeStreamWithTimeout, cnrtQueueSync), and Unified
 // Runtime's urQueueFinish, urEventWait.

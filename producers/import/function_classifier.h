@@ -27,6 +27,8 @@ TraceCategory ParseCategory(std::string_view category);
 // "nccl:all_reduce", "gloo:recv", "nccl:_all_gather_base", "c10d::allreduce_",
 // "_reduce_scatter_base_", "allreduce"; kUnknown where it is none.
 CollectiveOperation OperationOfName(std::string_view name);
+// "nccl:all_reduce", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "gloo:recv".
+CollectiveLibrary LibraryOfName(std::string_view name);
 
 // Whether a host function only waits, and for what. Sleeping is no wait: it is what the function
 // that sleeps wanted to do.

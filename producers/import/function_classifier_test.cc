@@ -18,6 +18,15 @@ TEST(FunctionClassifier, OperationsByAllTheirNames) {
   EXPECT_EQ(OperationOfName("aten::add"), CollectiveOperation::kUnknown);
 }
 
+TEST(FunctionClassifier, LibrariesByTheirNames) {
+  EXPECT_EQ(LibraryOfName("nccl:all_reduce"), CollectiveLibrary::kNccl);
+  EXPECT_EQ(LibraryOfName("ncclDevKernel_AllGather_RING_LL"), CollectiveLibrary::kNccl);
+  EXPECT_EQ(LibraryOfName("gloo:recv 3<-0"), CollectiveLibrary::kGloo);
+  EXPECT_EQ(LibraryOfName("mpi:all_reduce"), CollectiveLibrary::kMpi);
+  EXPECT_EQ(LibraryOfName("ucc:all_reduce"), CollectiveLibrary::kUcc);
+  EXPECT_EQ(LibraryOfName("xccl:all_reduce"), CollectiveLibrary::kUnknown);
+}
+
 TEST(FunctionClassifier, WaitsForPeersAreSymptoms) {
   EXPECT_EQ(WaitOfRuntimeCall("cudaStreamSynchronize"), WaitKind::kPeer);
   for (const char* name :

@@ -42,6 +42,7 @@ NamedEvent NamedEvent::Of(TraceCategory category, const std::string& name,
       const std::optional<CollectiveOperation> joint = CollectiveKernel(name);
       named.use = joint ? Use::kCollectiveKernel : Use::kKernel;
       named.operation = joint.value_or(CollectiveOperation::kUnknown);
+      named.library = LibraryOfName(name);
       named.function = InternFunction(
           functions, std::string(WithoutInstance(name)),
           joint ? FunctionClass::kCollective : FunctionClass::kGpuCompute, WaitKind::kNone);
@@ -74,6 +75,7 @@ NamedEvent NamedEvent::Of(TraceCategory category, const std::string& name,
   named.operation = OperationOfName(name);
   if (name.starts_with("gloo:") || name.starts_with("mpi:")) {
     named.use = Use::kExecution;
+    named.library = LibraryOfName(name);
     named.function = InternFunction(functions, name, FunctionClass::kCollective, WaitKind::kNone);
   } else if (IsLaunchOfLibrary(name)) {
     named.use = Use::kEnqueueAnnotation;

@@ -34,6 +34,7 @@ struct NamedEvent {
   int64_t step = -1;
   Pause pause = Pause::kNone;
   int32_t peer = -1;  // within the group: of the annotation of a send or receive
+  CollectiveLibrary library = CollectiveLibrary::kUnknown;  // of an execution
 
   // category: not kUnwanted, not kUnknown. Enters the function into the table.
   static NamedEvent Of(TraceCategory category, const std::string& name, TraceFunctions& functions);

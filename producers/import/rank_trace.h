@@ -51,6 +51,7 @@ struct CollectiveCall {
   int64_t end_ns = 0;    // likewise
   bool ran = true;       // else the thread launched it, and the trace ends before it runs
   CollectiveOperation operation = CollectiveOperation::kUnknown;
+  CollectiveLibrary library = CollectiveLibrary::kUnknown;
   uint64_t bytes = 0;  // of this rank's input, 0 where unknown
   int32_t group = -1;  // index into RankTrace::groups, -1 where the trace does not tell
   // within the group, as the trace or a flight-recorder dump states it

@@ -86,6 +86,7 @@ class Maker {
 
   void Add(const Entry& entry, const DumpLaunch& launch) {
     const uint16_t place = places_.at(launch.group);
+    batch_.communicators[place].library = entry.library;
     const auto sequence = static_cast<uint64_t>(launch.sequence);
     if (!entry.point_to_point) {
       uint64_t& lowest = lowest_.try_emplace(place, sequence).first->second;

@@ -90,8 +90,8 @@ bool CollectiveRecorder::Bind(CommunicatorSlot* communicator, const OperationLau
   }
   RegisterFunctions();
   const int ranks = std::max(communicator->ranks.load(), 0);
-  communicator->core_number =
-      eroica_communicator(communicator->id, name, "", static_cast<uint32_t>(ranks), nullptr);
+  communicator->core_number = eroica_communicator_over(EROICA_NCCL, communicator->id, name, "",
+                                                       static_cast<uint32_t>(ranks), nullptr);
   std::array<char, 32> lane{};
   std::snprintf(lane.data(), lane.size(), "nccl communicator %d",
                 communicators_.IndexOf(*communicator) % kMostLanes);

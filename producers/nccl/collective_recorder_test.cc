@@ -57,6 +57,7 @@ TEST_P(CollectiveRecorderTest, ACommunicatorIsToldByIdNameAndSize) {
   ASSERT_EQ(all.communicators.size(), 1u);
   EXPECT_EQ(all.communicators[0].id, 0xABCDEFu);
   EXPECT_EQ(all.communicators[0].name, "tensor parallel");
+  EXPECT_EQ(all.communicators[0].library, EROICA_NCCL);
   EXPECT_EQ(all.communicators[0].size, GetParam() == 3 ? 0u : 4u);
   EXPECT_TRUE(all.communicators[0].ranks.empty());
   EXPECT_EQ(all.attached, (std::vector<std::string>{"test", "nccl"}));

@@ -108,6 +108,8 @@ class TorchCollectivesTest(FakeTorchTestCase):
         self.assertEqual((run.events["rank"], run.events["world_size"]), (1, 4))
         groups = [row["ranks"] for row in run.events["communicators"]]
         self.assertEqual(groups, [[0, 1, 2, 3], [2, 1]])
+        libraries = [row["library"] for row in run.events["communicators"]]
+        self.assertEqual(libraries, [2, 2], "gloo")
         self.assertEqual(run.events["misuse"], 0)
         names = [row["name"] for row in run.events["functions"] if row["class"] == 2]
         self.assertEqual(names, ["gloo:all_reduce", "gloo:send", "gloo:recv"])

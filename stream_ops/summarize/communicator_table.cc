@@ -20,6 +20,11 @@ bool CommunicatorTable::Intern(std::span<const Communicator> communicators,
       continue;
     }
     numbers->push_back(known->second);
+    CollectiveLibrary& library = communicators_[known->second].library;
+    if (library == CollectiveLibrary::kUnknown && communicator.library != library) {
+      library = communicator.library;  // who has launched nothing there may not know it
+      learnt = true;
+    }
     if (!communicator.ranks.empty() && !lists_members_[known->second] && TakeBytes(communicator)) {
       communicators_[known->second] = communicator;
       lists_members_[known->second] = true;

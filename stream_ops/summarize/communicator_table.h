@@ -22,7 +22,7 @@ class CommunicatorTable {
   explicit CommunicatorTable(size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
 
   // numbers[i] is the number of communicators[i]. True where something was learnt: a new
-  // communicator, or the members of one.
+  // communicator, the members of one, or its library.
   bool Intern(std::span<const Communicator> communicators, std::vector<uint32_t>* numbers);
   const Communicator& operator[](uint32_t number) const { return communicators_[number]; }
   uint32_t size() const { return static_cast<uint32_t>(communicators_.size()); }

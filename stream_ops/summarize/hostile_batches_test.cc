@@ -291,6 +291,20 @@ TEST(CommunicatorTable, WhatIsTooMuchIsOneOfWhichNobodyIsAMember) {
   EXPECT_EQ(table.size(), 3u);
 }
 
+TEST(CommunicatorTable, ALibraryThatAnotherMemberKnowsIsLearnt) {
+  CommunicatorTable table;
+  std::vector<uint32_t> numbers;
+  std::vector<Communicator> one{OfRanks(1, 2)};
+  table.Intern(one, &numbers);
+  one[0].library = CollectiveLibrary::kGloo;
+  EXPECT_TRUE(table.Intern(one, &numbers));
+  EXPECT_EQ(table[0].library, CollectiveLibrary::kGloo);
+  EXPECT_FALSE(table.Intern(one, &numbers));
+  one[0].library = CollectiveLibrary::kUnknown;
+  EXPECT_FALSE(table.Intern(one, &numbers));
+  EXPECT_EQ(table[0].library, CollectiveLibrary::kGloo);
+}
+
 TEST(RankAdvance, OfMoreKindsOfOperationsOnlyTheTimeIsKept) {
   RankAdvance advance;
   for (size_t i = 0; i <= RankAdvance::kMostOperations; ++i)

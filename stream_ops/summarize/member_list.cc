@@ -20,7 +20,8 @@ Communicator AsSaidBy(const Communicator& communicator, RankId rank, int64_t win
           .name = communicator.name,
           .description = communicator.description,
           .size = std::max(communicator.size, static_cast<uint32_t>(communicator.ranks.size())),
-          .ranks = {}};
+          .ranks = {},
+          .library = communicator.library};
 }
 
 }  // namespace eroica

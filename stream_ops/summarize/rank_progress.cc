@@ -11,8 +11,9 @@
 namespace eroica {
 namespace {
 
-constexpr uint64_t kVersion = 4;
-constexpr uint64_t kVersionWithoutRuns = 3;  // nor the moment at which a process was started
+constexpr uint64_t kVersion = 5;
+constexpr uint64_t kVersionWithoutLibraries = 4;  // of communicators
+constexpr uint64_t kVersionWithoutRuns = 3;       // nor the moment at which a process was started
 
 // Fixed-width numbers in the machine's order (a store stays on its node), strings with their length
 // before them.
@@ -79,9 +80,8 @@ class Reader {
   bool ok_ = true;
 };
 
-// Of rows that version 3 has written as well: all but those of ranks are as they were.
 bool IsKnownVersion(uint64_t version) {
-  return version == kVersion || version == kVersionWithoutRuns;
+  return version >= kVersionWithoutRuns && version <= kVersion;
 }
 
 void Put(const ProducerIdentity& identity, Writer& out) {
@@ -110,7 +110,7 @@ ProducerIdentity GetIdentity(Reader& in, uint64_t version) {
   identity.host_only = in.Number<uint64_t>() != 0;
   identity.window_steps = in.Number<uint32_t>();
   identity.window_offset = in.Number<uint32_t>();
-  if (version >= kVersion) identity.started_ns = in.Number<int64_t>();
+  if (version > kVersionWithoutRuns) identity.started_ns = in.Number<int64_t>();
   return identity;
 }
 
@@ -131,7 +131,7 @@ void Put(const std::pair<const ProducerKey, ProducerProgress>& entry, Writer& ou
 
 void GetProducer(Reader& in, uint64_t version, std::map<ProducerKey, ProducerProgress>* out) {
   ProducerKey key{.pid = in.Number<uint32_t>()};
-  if (version >= kVersion) key.started_ns = in.Number<int64_t>();
+  if (version > kVersionWithoutRuns) key.started_ns = in.Number<int64_t>();
   key.producer = in.Text();
   ProducerProgress& progress = (*out)[std::move(key)];
   progress.next_sequence = in.Number<uint64_t>();
@@ -215,7 +215,7 @@ absl::StatusOr<RankProgress> DecodeRankProgress(std::string_view bytes) {
   progress.max_event_ns = in.Number<int64_t>();
   progress.closed_at_offset = in.Number<int64_t>();
   progress.finished = in.Number<uint64_t>() != 0;
-  if (version >= kVersion) progress.runs = in.Number<uint64_t>();
+  if (version > kVersionWithoutRuns) progress.runs = in.Number<uint64_t>();
   for (size_t i = in.Count(); i > 0; --i) {
     const CommId communicator{in.Number<uint64_t>()};
     progress.communicators[communicator] = in.Number<int64_t>();
@@ -236,12 +236,14 @@ std::string Encode(const JobId& job, const Communicator& communicator) {
   out.Number(communicator.size);
   out.Number(communicator.ranks.size());
   for (uint32_t rank : communicator.ranks) out.Number(rank);
+  out.Number(communicator.library);
   return out.Take();
 }
 
 absl::StatusOr<std::pair<JobId, Communicator>> DecodeCommunicator(std::string_view bytes) {
   Reader in(bytes);
-  if (!IsKnownVersion(in.Number<uint64_t>()))
+  const auto version = in.Number<uint64_t>();
+  if (!IsKnownVersion(version))
     return absl::DataLossError("communicator of a job: another version");
   JobId job{in.Text()};
   Communicator communicator;
@@ -250,6 +252,7 @@ absl::StatusOr<std::pair<JobId, Communicator>> DecodeCommunicator(std::string_vi
   communicator.description = in.Text();
   communicator.size = in.Number<uint32_t>();
   for (size_t i = in.Count(); i > 0; --i) communicator.ranks.push_back(in.Number<uint32_t>());
+  if (version > kVersionWithoutLibraries) communicator.library = in.Number<CollectiveLibrary>();
   if (absl::Status status = in.Finish("communicator of a job"); !status.ok()) return status;
   return std::pair(std::move(job), std::move(communicator));
 }

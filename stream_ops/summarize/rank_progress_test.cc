@@ -105,7 +105,8 @@ TEST(RankProgress, AnyCutIsRefused) {
 }
 
 TEST(RankProgress, CommunicatorsToo) {
-  const Communicator communicator{CommId{5}, "tp", "tensor parallel", 2, {4, 6}};
+  const Communicator communicator{CommId{5}, "tp",   "tensor parallel",
+                                  2,         {4, 6}, CollectiveLibrary::kGloo};
   const std::string bytes = Encode(JobId{"job"}, communicator);
   const auto decoded = DecodeCommunicator(bytes);
   ASSERT_TRUE(decoded.ok());

@@ -116,7 +116,8 @@ void StandingEmitter::AddCommunicator(const Communicator& communicator, size_t* 
                                      .name = communicator.name,
                                      .description = communicator.description,
                                      .size = communicator.size,
-                                     .ranks = {}});
+                                     .ranks = {},
+                                     .library = communicator.library});
   if (lists && has_room) {
     standing_.communicators.back().ranks = communicator.ranks;
     *listed += communicator.ranks.size();

@@ -95,6 +95,7 @@ CALLS = {
     "optimizer_step": (I64,),
     "core_statistics": (Statistics,),
     "detach": None,
+    "communicator_over": None,
     "watch": None,
 }
 
@@ -121,6 +122,12 @@ def communicators(call):
         call(size + 99, b"with members", None, size, members(size))
 
 
+def libraries(call):
+    call.argtypes = [INT, U64, TEXT, TEXT, U32, ctypes.POINTER(U32)]
+    for library, number, name, size in itertools.product(VALUES[INT], VALUES[U64], VALUES[TEXT], VALUES[U32]):
+        call(library, number + 1000, name, name, size, None)
+
+
 def watches(call):
     call.argtypes = [LOOK, ctypes.c_void_p]
     for look, context in itertools.product(LOOKS, (None, 1)):
@@ -142,4 +149,5 @@ def call_all(library):
     for call, arguments in jobs:
         call(*arguments)
     communicators(library["eroica_communicator"])
+    libraries(library["eroica_communicator_over"])
     watches(library["eroica_watch"])

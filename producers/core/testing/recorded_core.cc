@@ -194,12 +194,17 @@ uint8_t eroica_lane(const char* name, int lane_kind) {
 
 uint16_t eroica_communicator(uint64_t id, const char* name, const char* description, uint32_t size,
                              const uint32_t* ranks) {
+  return eroica_communicator_over(EROICA_UNKNOWN_LIBRARY, id, name, description, size, ranks);
+}
+
+uint16_t eroica_communicator_over(int library, uint64_t id, const char* name,
+                                  const char* description, uint32_t size, const uint32_t* ranks) {
   return With([&](State& state) {
     auto& all = state.recorded.communicators;
     const auto known =
         std::find_if(all.begin(), all.end(), [&](const auto& row) { return row.id == id; });
     if (known != all.end()) return static_cast<uint16_t>(known - all.begin());
-    all.push_back({id, name, description, size, {}});
+    all.push_back({id, name, description, size, {}, library});
     if (ranks != nullptr) all.back().ranks.assign(ranks, ranks + size);
     return static_cast<uint16_t>(all.size() - 1);
   });

@@ -30,6 +30,7 @@ struct TakenCommunicator {
   std::string description;
   uint32_t size = 0;
   std::vector<uint32_t> ranks;
+  int library = 0;
 };
 
 struct TakenInterval {

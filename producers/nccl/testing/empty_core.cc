@@ -35,7 +35,8 @@ int64_t eroica_world_size(void) { return 4; }
 int eroica_capture_level(void) { return 2; }
 uint32_t eroica_function(const char*, int, int, uint32_t) { return 1; }
 uint8_t eroica_lane(const char*, int) { return 1; }
-uint16_t eroica_communicator(uint64_t, const char*, const char*, uint32_t, const uint32_t*) {
+uint16_t eroica_communicator_over(int, uint64_t, const char*, const char*, uint32_t,
+                                  const uint32_t*) {
   return 1;
 }
 void eroica_lost(int, uint8_t, uint64_t) {}

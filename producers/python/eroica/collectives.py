@@ -34,9 +34,10 @@ def communicator_id(group, ranks):
     )
 
 
-def communicator_of(group, ranks, description=""):
+def communicator_of(group, ranks, description="", library="unknown"):
     """The core's number of a group; ranks: its global ranks in group order, or None: a tuple, or
-    what can be compared as quickly (a range)."""
+    what can be compared as quickly (a range). library: what moves its data, as frameworks call
+    their backends."""
     key = (group, ranks)
     number = _communicators.get(key)
     if number is None:
@@ -45,6 +46,7 @@ def communicator_of(group, ranks, description=""):
         members = (ctypes.c_uint32 * len(ranks))(*ranks) if ranks else None
         size = len(ranks) if ranks else _world_size() if group == "world" else 0
         number = life.native.communicator(
+            constants.LIBRARIES.get(library, 0),
             communicator_id(group, ranks),
             group.encode("utf-8", "replace"),
             description.encode("utf-8", "replace"),

@@ -151,7 +151,7 @@ def _describe(module, communicator):
     if len(ranks) < 2:
         return 0, ranks
     name = "world" if len(ranks) == module.COMM_WORLD.Get_size() else "mpi"
-    return collectives.communicator_of(name, ranks), ranks
+    return collectives.communicator_of(name, ranks, library="mpi"), ranks
 
 
 def _peer_of(ranks, args, kwargs, name, place):

@@ -14,6 +14,9 @@ NO_SEQUENCE = 0xFFFFFFFFFFFFFFFF
 
 WAITS = 0x80  # added to an operation: the caller is inside until it ends
 
+# eroica::CollectiveLibrary; all others are 0, unknown
+LIBRARIES = {"nccl": 1, "gloo": 2, "mpi": 3, "ucc": 4}
+
 # eroica::MarkKind
 STEP_END = 1
 CHECKPOINT_BEGIN, CHECKPOINT_END, EVALUATION_BEGIN, EVALUATION_END = 4, 5, 6, 7
@@ -38,6 +41,7 @@ OPERATIONS = {
 }
 
 _TEXT = ctypes.c_char_p
+_INT = ctypes.c_int
 _I32 = ctypes.c_int32
 _I64 = ctypes.c_int64
 _U8 = ctypes.c_uint8
@@ -51,7 +55,12 @@ _PROTOTYPES = {
     "off_reason": ("core", "eroica_off_reason", _TEXT, ()),
     "wants_full_trace": ("core", "eroica_wants_full_trace", ctypes.c_bool, ()),
     "trains": ("core", "eroica_trains", ctypes.c_bool, ()),
-    "communicator": ("core", "eroica_communicator", _U16, (_U64, _TEXT, _TEXT, _U32, _RANKS)),
+    "communicator": (
+        "core",
+        "eroica_communicator_over",
+        _U16,
+        (_INT, _U64, _TEXT, _TEXT, _U32, _RANKS),
+    ),
     "collective_dropped": ("python", "eroica_python_collective_dropped", None, (_U64,)),
     "attach": ("python", "eroica_python_attach", ctypes.c_bool, (_I64, _I64, _I32)),
     "step": ("python", "eroica_python_step", _I64, ()),

@@ -183,11 +183,11 @@ def group_of(group):
     if known is None:
         ranks = tuple(_c10d().get_process_group_ranks(group))
         description = getattr(group, "group_desc", "") or ""
-        number = collectives.communicator_of(name, ranks, description)
+        backend = _backends_of(group).get("cpu", "unknown")
+        number = collectives.communicator_of(name, ranks, description, backend)
         if len(_groups) >= _MAX_GROUPS:
             _groups.clear()
-        backends = _backends_of(group)
-        known = Group(number, ranks, backends.get("cpu", "unknown"), is_on_host(group))
+        known = Group(number, ranks, backend, is_on_host(group))
         _groups[name] = known
     return known
 

@@ -29,8 +29,11 @@ json TablesAsJson(const Recorded& all) {
   for (const auto& row : all.lanes)
     tables["lanes"].push_back({{"name", row.name}, {"kind", row.kind}});
   for (const auto& row : all.communicators) {
-    tables["communicators"].push_back(
-        {{"id", row.id}, {"name", row.name}, {"size", row.size}, {"ranks", row.ranks}});
+    tables["communicators"].push_back({{"id", row.id},
+                                       {"name", row.name},
+                                       {"size", row.size},
+                                       {"ranks", row.ranks},
+                                       {"library", row.library}});
   }
   return tables;
 }
