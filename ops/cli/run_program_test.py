@@ -422,6 +422,19 @@ class RunProgram(unittest.TestCase):
         any_open = any(finding["state"] != "resolved" for finding in found)
         self.assertEqual(said.returncode, 1 if any_open else 0, said.stderr)
 
+    def test_the_trainer_that_a_wrapper_starts_is_the_rank(self):
+        """A platform's script gets the rank's variables from the launcher and runs the trainer below itself."""
+        train = ("import eroica, os, sys, time\n"
+                 "end = time.monotonic() + 30\n"
+                 "while not (eroica.step(), eroica.enabled())[1] and time.monotonic() < end: os.sched_yield()\n"
+                 "for _ in range(200): eroica.step()\n"
+                 "sys.exit(0 if eroica.enabled() else eroica.off_reason())")
+        wrapper = "import subprocess, sys; sys.exit(subprocess.call([sys.executable, '-c', sys.argv[1]]))"
+        code, _, err = self.python(wrapper, train, variables={"RANK": "0", "WORLD_SIZE": "1"})
+        self.assertEqual(code, 0, err)
+        self.assertNotIn("No training step was seen", err)
+        self.assertNotIn("more process", err)
+
     def test_runs_side_by_side_keep_apart(self):
         runs = [self.start(sys.executable, "-c", ENVIRONMENT, options=[]) for _ in range(3)]
         seen = []

@@ -12,7 +12,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "producers/core/producer_core.h"
 #include "producers/host/gpu_device.h"
@@ -107,7 +109,9 @@ bool Attachment::Attach(const EroicaAttachOptions& options) {
   if (forked_.load(std::memory_order_relaxed))
     return TurnOff("a forked child of an attached process", false);
   const MutexLock lock(mutex_);
-  if (!decided_) {
+  // Other producers than Python's attach where there is something to capture: a device, NCCL.
+  if (options.component != nullptr && std::string_view(options.component) != "python") Keep();
+  if (!decided_ || held_by_ancestor_) {
     decided_ = true;
     return Start(options);
   }
@@ -122,7 +126,7 @@ bool Attachment::Start(const EroicaAttachOptions& options) {
   if (config->recording.empty() && config->bootstrap.empty() && !config->null_transport) {
     return TurnOff("neither EROICA_RECORDING nor EROICA_BOOTSTRAP is set", false);
   }
-  for (const std::string& name : config->unknown)
+  for (const std::string& name : held_by_ancestor_ ? std::vector<std::string>() : config->unknown)
     Say(fmt::format("nobody knows the variable {}", name));
   EmitterOptions emitter{.identity = IdentityOf(*config, options),
                          .send_interval_ns = int64_t{config->send_interval_ms} * 1'000'000,
@@ -134,12 +138,15 @@ bool Attachment::Start(const EroicaAttachOptions& options) {
   if (config->exchange.empty()) config->exchange = DefaultExchangeFolder(config->job);
   const RankSource source =
       options.rank < 0 && config->rank < 0 ? RankSource::kAssumed : RankSource::kStated;
+  const bool tried_before = std::exchange(held_by_ancestor_, false);
+  if (tried_before) RankClaim::Ask(config->exchange, rank_);
   absl::StatusOr<RankClaim> claim = RankClaim::Take(config->exchange, rank_, source);
   if (!claim.ok()) {
+    held_by_ancestor_ = absl::IsAlreadyExists(claim.status()) &&
+                        RankClaim::IsHeldByAncestor(config->exchange, rank_);
     const bool is_news =
-        !absl::IsAlreadyExists(claim.status()) ||
-        !RankClaim::IsHeldByAncestor(config->exchange, rank_) ||
-        (source == RankSource::kStated && RankClaim::IsHeldByAssumption(config->exchange, rank_));
+        !held_by_ancestor_ || (!tried_before && source == RankSource::kStated &&
+                               RankClaim::IsHeldByAssumption(config->exchange, rank_));
     if (is_news && absl::IsAlreadyExists(claim.status()))
       RankClaim::NoteRefused(config->exchange, rank_);
     return TurnOff(std::string(claim.status().message()), is_news);
@@ -160,6 +167,8 @@ bool Attachment::Start(const EroicaAttachOptions& options) {
     if (sample) sample(now_ns);
     watch(now_ns);
   };
+  parts.hands_over = [this] { return HandsOver(); };
+  parts.handed_over = [this] { claim_->Release(); };
   parts.config = *std::move(config);
   parts.emitter = std::move(emitter);
   parts.give_up = [this](const std::string& reason) { TurnOff(reason, true); };
@@ -176,8 +185,20 @@ bool Attachment::Start(const EroicaAttachOptions& options) {
   return true;
 }
 
+// A process that shows no sign of training, and has loaded nothing that trains, has only started
+// the one that does: it asks for the rank. What this one would tell is of no use.
+bool Attachment::HandsOver() {
+  const CoreState* const state = Attachment::state();
+  if (state == nullptr || keeps_.load(std::memory_order_relaxed)) return false;
+  if (state->trainer.Read().number != 0 || state->flights.changes() != 0) return false;
+  if (!claim_->IsAsked()) return false;
+  TurnOff("a process that this one has started trains as its rank", false);
+  return true;
+}
+
 bool Attachment::TurnOff(const std::string& reason, bool say) {
   state_.store(nullptr, std::memory_order_release);
+  if (reason == off_reason_.load(std::memory_order_acquire)) return false;
   char* kept = ::strdup(reason.c_str());  // whoever asks may keep the pointer
   off_reason_.store(kept != nullptr ? kept : "out of memory", std::memory_order_release);
   if (say) Say(fmt::format("this process is not captured: {}. Training goes on.", reason));

@@ -28,6 +28,8 @@ class Attachment {
 
   bool Attach(const EroicaAttachOptions& options);
   void Detach(std::chrono::milliseconds timeout);
+  // The process is what trains, and keeps the rank whatever its children do. Any thread.
+  void Keep() { keeps_.store(true, std::memory_order_relaxed); }
   // A library threw within a call of the host's: the collection is off from now on, and that is
   // said once. Any thread; takes no memory.
   void TurnOffThrown(const Thrown& thrown);
@@ -43,6 +45,7 @@ class Attachment {
   bool Start(const EroicaAttachOptions& options) EROICA_REQUIRES(mutex_);
   bool TurnOff(const std::string& reason, bool say);
   void SayThrown(const char* what, const Thrown& thrown);
+  bool HandsOver();
   void AddWhatIsKnown(const EroicaAttachOptions& options);
   void RegisterHandlers() EROICA_REQUIRES(mutex_);
   static void AtExit();
@@ -53,12 +56,15 @@ class Attachment {
 
   Mutex mutex_;  // of attaching and detaching; no hot call takes it
   bool decided_ EROICA_GUARDED_BY(mutex_) = false;  // attached once, or refused
+  // Refused, as a process that this one descends from is the rank; it may hand it over.
+  bool held_by_ancestor_ EROICA_GUARDED_BY(mutex_) = false;
   bool handlers_ EROICA_GUARDED_BY(mutex_) = false;
   uint32_t rank_ EROICA_GUARDED_BY(mutex_) = 0;
   std::unique_ptr<CoreState> owned_ EROICA_GUARDED_BY(mutex_);
   std::unique_ptr<EmitterThread> thread_ EROICA_GUARDED_BY(mutex_);
   std::optional<RankClaim> claim_;  // set before other threads know of it
   std::atomic<const char*> off_reason_{""};
+  std::atomic<bool> keeps_{false};
   std::atomic<bool> forked_{false};
 };
 

@@ -114,7 +114,9 @@ void EmitterThread::Loop(Emitter& emitter, Transport& transport) {
   absl::Status told;
   CaptureRequests requests(parts_.config.requests);
   PlaceNote note(parts_.config.exchange, parts_.emitter.identity.rank.value);
-  for (int round = 0; !WaitFor(tick); ++round) {
+  bool hands_over = false;
+  for (int round = 0; !hands_over && !WaitFor(tick); ++round) {
+    hands_over = parts_.hands_over && parts_.hands_over();
     if (parts_.periodic) parts_.periodic(state.clock.NowNs());
     state.watches.LookAtAll();
     const double full = emitter.Tick(state.clock.NowNs());
@@ -137,6 +139,7 @@ void EmitterThread::Loop(Emitter& emitter, Transport& transport) {
   if (const int64_t now_ns = state.clock.NowNs(); note.IsOpen())
     note.Write(emitter.Place(now_ns), now_ns);
   transport.Close(CloseTimeout()).IgnoreError();
+  if (hands_over) parts_.handed_over();
   NoteCost(transport);
 }
 

@@ -23,12 +23,16 @@ class EmitterThread {
   // give_up: called once, on the emitter's thread, with the reason, when nothing can be sent at
   // all, or when a library has thrown.
   // complain: called once, likewise, when a batch was lost.
+  // hands_over: asked as often as periodic is called; true: another process is the rank from here
+  // on. What is there is sent, then handed_over is called, and the thread ends.
   // periodic: called about every 5 to 500 ms on the emitter's thread with the time.
   struct Parts {
     CoreState* state = nullptr;
     ProducerConfig config;
     EmitterOptions emitter;
     std::function<void(int64_t now_ns)> periodic;
+    std::function<bool()> hands_over;
+    std::function<void()> handed_over;
     std::function<void(const std::string& reason)> give_up;
     std::function<void(const std::string& reason)> complain;
   };

@@ -111,6 +111,22 @@ class HostProcess(unittest.TestCase):
         code, _, err = self.run_host("spawned", CORE, *told)
         self.assertEqual((code, err), (0, ""))
 
+    def test_what_only_starts_the_trainer_hands_its_rank_over(self):
+        code, out, err = self.run_host("starts_the_trainer", CORE)
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("child on True", out)
+        self.assertIn("child 0 enabled False", out)
+        counters = self.drained()
+        self.assertEqual(counters["dead_lettered"], 0)
+        self.assertGreater(counters["emitted"], 0)
+
+    def test_what_trains_itself_keeps_its_rank(self):
+        for call in ("keep_rank", "step"):
+            code, out, err = self.run_host("starts_the_trainer", CORE, call)
+            self.assertEqual((code, err), (0, ""))
+            self.assertIn("child on False", out)
+            self.assertIn("child 0 enabled True", out)
+
     def test_a_process_that_replaces_itself_is_the_rank_again(self):
         code, out, err = self.run_host("replaced", CORE)
         self.assertEqual((code, err), (0, ""))

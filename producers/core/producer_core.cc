@@ -74,6 +74,8 @@ void eroica_detach(uint32_t timeout_ms) {
                 [](const Thrown& thrown) { Attachment::OfProcess().DetachThrown(thrown); });
 }
 
+void eroica_keep_rank(void) { Attachment::OfProcess().Keep(); }
+
 bool eroica_enabled(void) { return Attachment::state() != nullptr; }
 
 bool eroica_watch(void (*look)(void* context), void* context) {

@@ -134,13 +134,17 @@ typedef struct {
 
 // Starts the core in this process, once; later calls add what they know. True where events are now
 // taken. False: switched off (EROICA_DISABLE), no destination (neither EROICA_RECORDING nor
-// EROICA_BOOTSTRAP), not a rank, a child of a process that is attached, or something failed:
-// training goes on, and one line on standard error says why (nothing where Eroica was not asked
-// for). [setup]
+// EROICA_BOOTSTRAP), not a rank, a child of a process that is attached and keeps its rank, or
+// something failed: training goes on, and one line on standard error says why (nothing where Eroica
+// was not asked for). [setup]
 bool eroica_attach(const EroicaAttachOptions* options);
 // Sends what is there, for at most timeout_ms, says how much was lost, and stops. At exit the core
 // does it by itself. [setup]
 void eroica_detach(uint32_t timeout_ms);
+// This process is what trains: it keeps its rank. Without this call and without a sign of training
+// a process that only starts the trainer hands its rank over, where a process that descends from it
+// attaches a second time as the same rank (the first time may be before it trains). [setup]
+void eroica_keep_rank(void);
 // Whether events are taken at this moment. [hot]
 bool eroica_enabled(void);
 // For a producer without a thread: from here on the core's thread calls look(context) once in 5 to

@@ -18,6 +18,7 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "schemas/file_access.h"
 #include "schemas/function.h"
@@ -33,6 +34,10 @@ absl::Status SystemError(std::string_view what, const std::string& path) {
 // where the holder has its rank from. One byte for each refused process follows.
 constexpr int64_t kHolderBytes = 24;
 constexpr char kAssumedMark = '?';
+
+std::string QuestionPath(const std::string& folder, uint32_t rank) {
+  return fmt::format("{}/rank-{}.asked", folder, rank);
+}
 
 // A folder that somebody else made for us could be a link to anywhere.
 absl::Status CheckIsOurs(const std::string& folder) {
@@ -97,7 +102,22 @@ absl::StatusOr<RankClaim> RankClaim::Take(const std::string& folder, uint32_t ra
     ::close(file);
     return status;
   }
-  return RankClaim(file);
+  std::string question = QuestionPath(folder, rank);
+  ::unlink(question.c_str());  // it was asked of the holder before
+  return RankClaim(file, std::move(question));
+}
+
+void RankClaim::Ask(const std::string& folder, uint32_t rank) {
+  const int file = OpenFile(QuestionPath(folder, rank), O_WRONLY | O_CREAT | O_NOFOLLOW);
+  if (file >= 0) ::close(file);
+}
+
+bool RankClaim::IsAsked() const { return ::access(question_.c_str(), F_OK) == 0; }
+
+void RankClaim::Release() {
+  if (file_ < 0) return;
+  ::flock(file_, LOCK_UN);
+  CloseInChild();
 }
 
 bool RankClaim::IsHeldByAssumption(const std::string& folder, uint32_t rank) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace eroica {
@@ -53,12 +54,21 @@ class RankClaim {
   uint32_t refused() const;
   static constexpr uint32_t kMostRefused = 65'536;
 
+  // Asks the holder for the rank: a descendant of it trains, and a process that only starts the
+  // trainer gives it up. Whether it does is seen by Take.
+  static void Ask(const std::string& folder, uint32_t rank);
+  // Whether a process has asked since the rank was taken.
+  bool IsAsked() const;
+  // From here on another process can take the rank.
+  void Release();
+
   // For a forked child: it does not keep the rank for its parent.
   void CloseInChild();
 
  private:
-  explicit RankClaim(int file) : file_(file) {}
-  int file_;  // open until the process ends
+  RankClaim(int file, std::string question) : file_(file), question_(std::move(question)) {}
+  int file_;              // open until the process ends, or lets the rank go
+  std::string question_;  // the file that is there where somebody has asked
 };
 
 }  // namespace eroica

@@ -45,6 +45,23 @@ TEST(RankClaim, EverybodyMayAskWhoHoldsWhichRank) {
   EXPECT_EQ(holders[0].pid, ::getpid());
 }
 
+TEST(RankClaim, WhoAsksIsSeenAndTakesTheRankOnceItIsLetGo) {
+  const ScratchDirectory scratch;
+  absl::StatusOr<RankClaim> claim = RankClaim::Take(scratch.path(), 0);
+  ASSERT_TRUE(claim.ok());
+  EXPECT_FALSE(claim->IsAsked());
+  RankClaim::Ask(scratch.path(), 1);
+  EXPECT_FALSE(claim->IsAsked());
+  RankClaim::Ask(scratch.path(), 0);
+  EXPECT_TRUE(claim->IsAsked());
+  EXPECT_FALSE(RankClaim::Take(scratch.path(), 0).ok());
+  claim->Release();
+  EXPECT_EQ(claim->refused(), 0u);
+  const absl::StatusOr<RankClaim> next = RankClaim::Take(scratch.path(), 0);
+  ASSERT_TRUE(next.ok());
+  EXPECT_FALSE(next->IsAsked()) << "of the holder before";
+}
+
 // Four processes without a rank in their environment all are rank 0.
 TEST(RankClaim, TheHolderSeesHowManyWereRefused) {
   const ScratchDirectory scratch;

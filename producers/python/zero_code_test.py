@@ -130,6 +130,36 @@ assert eroica.step() == 0 and eroica.enabled()
                     )
                 self.assertEqual((done.stdout, done.stderr), ("False\n", ""), (python, arguments))
 
+    def test_a_rank_that_is_handed_over_is_taken_at_a_later_sign_of_training(self):
+        """The process that started this one is the rank at first; a fork of this one does not try."""
+        script = """
+import os
+import eroica
+from eroica import life, native
+load, tries = native.load, []
+def held():
+    loaded = load()
+    attach = loaded.attach
+    loaded.attach = lambda *known: len(tries) >= 3 and attach(*known) or tries.append(1) is not None
+    loaded.off_reason = lambda: b"rank 0 is attached in process 1 already"
+    return loaded
+native.load, life._TRY_S = held, 0
+def after_a_step():
+    eroica.step()
+    return eroica.enabled()
+on = [after_a_step()]
+child = os.fork()
+if child == 0:
+    os._exit(any(after_a_step() for _ in range(9)))
+assert os.waitpid(child, 0)[1] == 0
+on += [after_a_step() for _ in range(4)]
+assert on == [False, False, False, True, True], on
+"""
+        for python in self.each():
+            run = self.run_zero(python, script, path=[interpreters.PRODUCER], RANK=None)
+            self.assertEqual((run.status, run.err), (0, ""), python)
+            self.assertEqual(run.events["attached"], ["python"])
+
     def test_subprocesses_of_a_rank_are_left_alone(self):
         # The core marks its process in the environment; the recorded one does not, so the script
         # does.

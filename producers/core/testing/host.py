@@ -26,6 +26,11 @@ class Collective(ctypes.Structure):
                 ("sequence", ctypes.c_uint64), ("bytes", ctypes.c_uint64)]
 
 
+class AttachOptions(ctypes.Structure):
+    _fields_ = [("component", ctypes.c_char_p), ("rank", ctypes.c_int64), ("world_size", ctypes.c_int64),
+                ("role", ctypes.c_char_p), ("device", ctypes.c_int32)]
+
+
 class Statistics(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in STATISTICS]
 
@@ -49,8 +54,9 @@ class Core:
     def call(self, name):
         return getattr(self.library, "eroica_" + name)
 
-    def attach(self):
-        on = self.call("attach")(None)
+    def attach(self, component=None):
+        known = component and AttachOptions(component=component, rank=-1, world_size=-1, device=-1)
+        on = self.call("attach")(ctypes.byref(known) if known else None)
         self.function = self.call("function")(b"host.py(1): work", 3, 0, NO_PARENT)
         self.reduce = self.call("function")(b"all_reduce", 2, 0, NO_PARENT)
         self.lane = self.call("lane")(b"training thread", 1)
@@ -139,6 +145,28 @@ def spawned(core, path, *variables):
     steps(core)
 
 
+def starts_the_trainer(core, path, *calls):
+    """A wrapper that makes these calls, and starts another process with all that it was given."""
+    for name in calls:
+        core.call(name)(core.now()) if name == "step" else core.call(name)()
+    environment = dict(os.environ)
+    code = os.spawnve(os.P_WAIT, sys.executable, [sys.executable, __file__, path, "trains_below"], environment)
+    print("child", code, "enabled", core.call("enabled")(), flush=True)
+
+
+def trains_below(core, rounds="40"):
+    """The start of its interpreter has tried to attach; its signs of training try again."""
+    on = False
+    for _ in range(int(rounds)):
+        on = core.attach(b"python")
+        if on:
+            break
+        time.sleep(0.05)
+    print("child on", on, flush=True)
+    if on:
+        steps(core, 200)
+
+
 def replaced(core, path, again="yes"):
     steps(core, 300)
     if again == "yes":
@@ -211,13 +239,15 @@ def hostile_when_off(core, how):
     core.train_step()
 
 
-SCENARIOS = {f.__name__: f for f in (steps, hard_exit, killed, forever, forks, spawned, replaced, twice, flooded, threads,
+SCENARIOS = {f.__name__: f for f in (steps, hard_exit, killed, forever, forks, spawned, starts_the_trainer, trains_below, replaced, twice, flooded, threads,
                                      detached, losing, threadless, hostile, hostile_when_off)}
 
 
 def main():
     core = Core(sys.argv[1])
-    print("ready", core.attach(), core.call("off_reason")().decode(), flush=True)
+    # Of all others that attach it is known that they do so where there is something to capture.
+    component = b"python" if sys.argv[2] in ("starts_the_trainer", "trains_below") else None
+    print("ready", core.attach(component), core.call("off_reason")().decode(), flush=True)
     SCENARIOS[sys.argv[2]](core, *sys.argv[3:])
     print("done", json.dumps(core.statistics()), flush=True)
 

@@ -62,6 +62,7 @@ def members(count):
 CALLS = {
     "attach": (AttachOptions,),
     "enabled": (),
+    "keep_rank": (),
     "rank": (),
     "world_size": (),
     "off_reason": (),

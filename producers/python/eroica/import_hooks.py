@@ -97,6 +97,7 @@ def run_hook(name, module):
     if name in _done or life.ended:
         return
     _done.add(name)
+    life.keep_rank()
     try:
         ours, function = _HOOKS[name]
         getattr(importlib.import_module(ours), function)(module)

@@ -12,6 +12,7 @@ import importlib
 import os
 import sys
 import threading
+import time
 
 from eroica.arguments import decimal_of
 
@@ -19,7 +20,16 @@ on = False  # events are taken
 ended = False  # at exit: everything is taken back, and nothing is registered from here on
 native = None  # eroica.native.Native where the libraries are loaded
 reason = "not attached"  # why it is off
-_decided = False  # an attach was tried; it is not tried again
+_decided = False  # an attach was tried; it is not tried again, but for:
+# When it is tried again, as time.monotonic() counts: a process that this one descends from is the
+# rank, and hands it over where it has only started this one. None: it is not.
+_next_try = None
+_tries = 0
+_process = 0  # that tries: a fork of it, a data loader's worker, does not
+_TRY_S = 0.05
+_MOST_TRIES = 1000
+_TRIES_BEFORE_SAID = 200  # the holder looks twice a second, and sends what it has
+_keeps = False  # this process has loaded what trains
 _lock = threading.RLock()  # a handler of a signal may come in between on the same thread
 _after_attach = []  # called once, when Eroica gets on
 _take_back = []  # called once, at exit, the last one first
@@ -61,6 +71,9 @@ def begin():
     if not _decided:
         with _lock:
             quietly(_attach)
+    elif _next_try is not None and time.monotonic() >= _next_try:
+        with _lock:
+            quietly(_attach_again)
     return on
 
 
@@ -195,7 +208,7 @@ def refresh_identity():
 
 
 def _attach():
-    global on, native, reason, _decided
+    global native, reason, _decided, _next_try, _process
     if _decided:
         return
     _decided = True
@@ -215,13 +228,58 @@ def _attach():
         native = libraries.load()
         if not native.attach(*framework_rank(), framework_device()):
             reason = (native.off_reason() or b"").decode("utf-8", "replace")
+            if " is attached in process " in reason:
+                _next_try, _process = time.monotonic() + _TRY_S, os.getpid()
             return
     except Exception:
         reason = "the libraries could not be loaded"
         say_exception("off")
         return
+    _get_on()
+
+
+def _attach_again():
+    """The rank may have been handed over. Which process holds it is said where this one trains as
+    that rank all the same: it has joined the process group as it."""
+    global _next_try, _tries
+    if on or _next_try is None:
+        return
+    if os.getpid() != _process:
+        _next_try = None
+        return
+    _tries += 1
+    _next_try = time.monotonic() + _TRY_S if _tries < _MOST_TRIES else None
+    if native.attach(*framework_rank(), framework_device()):
+        _next_try = None
+        _get_on()
+    elif _tries == _TRIES_BEFORE_SAID and _is_rank_of_environment():
+        say(
+            f"this process trains and is not captured: {reason}, and has started this one. "
+            "Run the trainer by exec, or set EROICA_DISABLE=1 for what starts it alone."
+        )
+
+
+def _is_rank_of_environment():
+    rank, size = framework_rank()
+    stated = (decimal_of(os.environ.get(name, "")) for name in ("RANK", "WORLD_SIZE"))
+    return size > 1 and (rank, size) == tuple(stated)
+
+
+def keep_rank():
+    """This process has loaded what trains: it does not hand its rank over to a process that it has
+    started."""
+    global _keeps
+    _keeps = True
+    if on:
+        native.keep_rank()
+
+
+def _get_on():
+    global on, reason
     on = True
     reason = ""
+    if _keeps:
+        native.keep_rank()
     watch_exit()
     _register_at_fork()
     _start_sampler()
@@ -257,9 +315,10 @@ def _stop_sampler():
 
 def _end():
     """The core sends what is left by itself, later."""
-    global on, ended, _decided
+    global on, ended, _decided, _next_try
     on = False
     ended = _decided = True
+    _next_try = None
     try:
         _call_all(_take_back, -1)
     finally:  # an interrupt ends one action, not those behind it

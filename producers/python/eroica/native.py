@@ -53,6 +53,7 @@ _RANKS = ctypes.POINTER(_U32)
 # attribute: (library, symbol, result, arguments)
 _PROTOTYPES = {
     "off_reason": ("core", "eroica_off_reason", _TEXT, ()),
+    "keep_rank": ("core", "eroica_keep_rank", None, ()),
     "wants_full_trace": ("core", "eroica_wants_full_trace", ctypes.c_bool, ()),
     "trains": ("core", "eroica_trains", ctypes.c_bool, ()),
     "communicator": (
