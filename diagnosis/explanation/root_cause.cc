@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
+#include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include "diagnosis/collective_wait/collective_wait_operator.h"
 #include "diagnosis/explanation/effect_chain.h"
@@ -27,6 +30,7 @@
 #include "diagnosis/slow_host/slow_host_operator.h"
 #include "diagnosis/slow_rank/slow_rank_operator.h"
 #include "diagnosis/spike/spike_operator.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 namespace {
@@ -183,6 +187,51 @@ void AddCaveatOfDevice(const CrossRankView& view, Finding& finding) {
       others, others == 1 ? "" : "s", others == 1 ? "s" : "", culprit.device));
 }
 
+// The rank that a claim is about, where its steps are longer than the others' by half of what it
+// loses and more: nobody waits for it (a client of a parameter server), and the loss is its own.
+const RankView* RankByItself(const CrossRankView& view, const Finding& finding) {
+  const bool of_a_rank =
+      finding.kind == FindingKind::kSlowRank || finding.kind == FindingKind::kContention;
+  if (!of_a_rank || finding.culprits.size() != 1 || finding.culprits.front().rank < 0)
+    return nullptr;
+  const RankView* own = nullptr;
+  std::vector<double> others;
+  for (const RankView& rank : view.ranks()) {
+    if (static_cast<int64_t>(rank.rank.value) == finding.culprits.front().rank) {
+      own = &rank;
+    } else if (rank.step.steps > 0) {
+      others.push_back(rank.step.duration_ns);
+    }
+  }
+  if (own == nullptr || own->step.steps <= 0 || others.empty()) return nullptr;
+  const double longer_ns = own->step.duration_ns - Median(std::span(others));
+  const double lost_ns = std::min(finding.lost_ns_per_step, own->step.duration_ns);
+  return longer_ns > 0 && 2 * longer_ns >= lost_ns ? own : nullptr;
+}
+
+// What it costs: of every step of the job, or of the steps of one rank that nobody waits for.
+void AddCost(const CrossRankView& view, double step_ns, Finding& finding) {
+  const RankView* const alone = finding.victims.empty() ? RankByItself(view, finding) : nullptr;
+  if (alone != nullptr) step_ns = alone->step.duration_ns;
+  if (step_ns > 0) finding.lost_ns_per_step = std::min(finding.lost_ns_per_step, step_ns);
+  const double share = step_ns > 0 ? finding.lost_ns_per_step / step_ns : 0;
+  const double ranks = alone != nullptr ? 1 : view.world_size();
+  finding.severity = SeverityOf(share * ranks / std::max(1u, view.world_size()));
+  finding.lost_gpu_seconds_per_hour = share * 3600 * ranks;
+  if (!finding.culprits.empty() && finding.culprits.front().rank >= 0) {
+    finding.chain =
+        FollowEffects(view, RankId{static_cast<uint32_t>(finding.culprits.front().rank)});
+  }
+  const std::string whose = alone != nullptr
+                                ? fmt::format("every step of rank {} takes", alone->rank.value)
+                                : "every step of the job takes";
+  finding.chain.push_back({.rank = -1,
+                           .description = fmt::format("{} {} longer ({} of {})", whose,
+                                                      DurationText(finding.lost_ns_per_step),
+                                                      PercentText(share), DurationText(step_ns)),
+                           .lost_ns = static_cast<int64_t>(finding.lost_ns_per_step)});
+}
+
 void Complete(const CrossRankView& view, const DataQuality& quality, double step_ns,
               Finding& finding) {
   finding.job = view.job();
@@ -208,19 +257,7 @@ void Complete(const CrossRankView& view, const DataQuality& quality, double step
         quality.ranks_short == 1 ? "s" : "", quality.ranks_short == 1 ? "its" : "their"));
   }
   AddCaveatOfDevice(view, finding);
-  const double share = step_ns > 0 ? finding.lost_ns_per_step / step_ns : 0;
-  finding.severity = SeverityOf(share);
-  finding.lost_gpu_seconds_per_hour = share * 3600 * view.world_size();
-  if (!finding.culprits.empty() && finding.culprits.front().rank >= 0) {
-    finding.chain =
-        FollowEffects(view, RankId{static_cast<uint32_t>(finding.culprits.front().rank)});
-  }
-  finding.chain.push_back(
-      {.rank = -1,
-       .description = fmt::format("every step of the job takes {} longer ({} of {})",
-                                  DurationText(finding.lost_ns_per_step), PercentText(share),
-                                  DurationText(step_ns)),
-       .lost_ns = static_cast<int64_t>(finding.lost_ns_per_step)});
+  AddCost(view, step_ns, finding);
   finding.evidence.push_back({"lasted", "ns", WindowLength(view), 0, 0, 1});
   finding.id = FindingId(finding);
 }

@@ -5,9 +5,11 @@
 
 #include <string>
 
+#include "diagnosis/measurements/synthetic_job.h"
 #include "diagnosis/measurements/training_view.h"
 #include "diagnosis/report/confidence.h"
 #include "diagnosis/report/finding_measures.h"
+#include "diagnosis/report/held_up.h"
 #include "diagnosis/report/subkinds.h"
 #include "schemas/time_unit.h"
 
@@ -58,6 +60,48 @@ TrainingView Job() {
   job.RunOnAll("forward", 60).Run(1, "extra", 40);
   job.Finish();
   return job;
+}
+
+// Clients of a parameter server: each has steps of its own length.
+SyntheticJob JobOfClients() {
+  SyntheticJob job(4, /*host_only=*/true);
+  for (PatternBatch& batch : job.batches) {
+    for (StepRecord& step : batch.steps)
+      step.duration_ns = batch.rank.value == 2 ? 40'000'000 : 4'000'000;
+  }
+  return job;
+}
+
+TEST(RootCause, ARankThatNobodyWaitsForCostsItsOwnStepsAlone) {
+  const SyntheticJob job = JobOfClients();
+  const CrossRankView view(job.batches, job.summaries);
+  for (const double lost_ns : {36e6, 360e6}) {  // no more than its step
+    Finding claim = Claim(2, 0.9, lost_ns);
+    claim.kind = FindingKind::kSlowRank;
+    std::vector<std::unique_ptr<DiagnosisOperator>> operators;
+    operators.push_back(std::make_unique<FixedOperator>(std::vector{claim}));
+    const std::vector<Finding> findings = RootCause(std::move(operators)).Diagnose(view);
+    ASSERT_THAT(findings, SizeIs(1));
+    EXPECT_LE(findings[0].lost_ns_per_step, 40e6);
+    EXPECT_LE(findings[0].lost_gpu_seconds_per_hour, 3600) << "the work of one rank at most";
+    ASSERT_THAT(findings[0].chain, SizeIs(1));
+    EXPECT_THAT(findings[0].chain[0].description, HasSubstr("every step of rank 2 takes"));
+    EXPECT_THAT(findings[0].chain[0].description, HasSubstr("of 40.0 ms"));
+  }
+}
+
+TEST(RootCause, NobodyHoldsNoRankUp) {
+  const SyntheticJob job = JobOfClients();
+  const CrossRankView view(job.batches, job.summaries);
+  BusyTime busy;
+  busy.excess_ns = 36e6;
+  busy.step_ns = 16e6;
+  const std::string none = HoldsUpText(view.ranks()[2], busy, {});
+  EXPECT_THAT(none, HasSubstr("no rank is seen to wait for it"));
+  EXPECT_THAT(none, HasSubstr("100 % of")) << "and no more than the step";
+  EXPECT_EQ(WaitForPeersOf(busy, {}).peers, 0);
+  EXPECT_THAT(HoldsUpText(view.ranks()[2], busy, {Victim{.rank = RankId{1}}}),
+              HasSubstr("holds 1 other rank up"));
 }
 
 TEST(RootCause, ClaimsAboutOneCulpritBecomeOneFinding) {

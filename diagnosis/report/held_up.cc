@@ -29,6 +29,25 @@ std::vector<Victim> VictimsOf(const CrossRankView& view, const BusyTime& busy) {
   return victims;
 }
 
+std::string HoldsUpText(const RankView& rank, const BusyTime& busy,
+                        const std::vector<Victim>& victims) {
+  const std::string share =
+      fmt::format("{} of {}", PercentText(std::min(1.0, busy.share())), DurationText(busy.step_ns));
+  if (victims.empty()) {
+    return fmt::format(
+        "Rank {} takes {} a step longer than its peers ({}), and no rank is seen to wait for it",
+        rank.rank.value, DurationText(busy.excess_ns), share);
+  }
+  return fmt::format("Rank {} holds {} other rank{} up by {} a step ({})", rank.rank.value,
+                     victims.size(), victims.size() == 1 ? "" : "s", DurationText(busy.excess_ns),
+                     share);
+}
+
+Measure WaitForPeersOf(const BusyTime& busy, const std::vector<Victim>& victims) {
+  const double of_peers = victims.empty() ? 0 : busy.step_ns - busy.peers_busy_ns;
+  return {"wait_for_peers_per_step", "ns", busy.wait_ns, of_peers, 0, busy.steps};
+}
+
 std::string PlaceOf(const RankView& rank) {
   if (rank.batch->host.empty()) return fmt::format("rank {}", rank.rank.value);
   return fmt::format("rank {} (host {})", rank.rank.value, rank.batch->host);

@@ -88,7 +88,7 @@ std::string WhyOf(const ComputeGrowth& growth) {
 }
 
 std::string TitleOf(const RankView& rank, const BusyTime& busy, const ComputeGrowth& growth,
-                    size_t held_up) {
+                    const std::vector<Victim>& victims) {
   if (growth.cause == GrowthCause::kShared) {
     return fmt::format(
         "The device of rank {} is shared: all its kernels take {} longer than its peers', {} too, "
@@ -103,10 +103,7 @@ std::string TitleOf(const RankView& rank, const BusyTime& busy, const ComputeGro
                         PercentText(growth.memory->value))
           : fmt::format("all its kernels take {} longer than its peers'",
                         PercentText(growth.growth));
-  return fmt::format("Rank {} holds {} other rank{} up by {} a step ({} of {}): {}.",
-                     rank.rank.value, held_up, held_up == 1 ? "" : "s",
-                     DurationText(busy.excess_ns), PercentText(busy.share()),
-                     DurationText(busy.step_ns), what);
+  return fmt::format("{}: {}.", HoldsUpText(rank, busy, victims), what);
 }
 
 std::string ActionFor(const ComputeGrowth& growth, const RankView& rank) {
@@ -209,7 +206,7 @@ Finding DescribeSlowDevice(const CrossRankView& view, const BusyTime& busy,
   finding.confidence = sure * busy.steps / (busy.steps + 1.0);
   finding.first_step = FirstStepOf(rank, busy);
   finding.last_step = rank.batch->steps.back().id;
-  finding.title = TitleOf(rank, busy, growth, finding.victims.size());
+  finding.title = TitleOf(rank, busy, growth, finding.victims);
   finding.explanation = fmt::format(
       "Over {} steps the {} other rank{} of its role ran the same kernels {} faster, and differ by "
       "{} among each other. {}",

@@ -43,13 +43,13 @@ std::string BesideIt(const CauseFunction& cause) {
 }
 
 std::vector<Measure> EvidenceOf(const BusyTime& busy, const CauseFunction& cause,
+                                const std::vector<Victim>& victims,
                                 const SlowRankOptions& options) {
   const double step_floor = options.min_share * busy.step_ns;
   return {
       {"busy_time_per_step", "ns", busy.busy_ns, busy.peers_busy_ns,
        busy.peers_busy_ns + step_floor, busy.steps},
-      {"wait_for_peers_per_step", "ns", busy.wait_ns, busy.step_ns - busy.peers_busy_ns, 0,
-       busy.steps},
+      WaitForPeersOf(busy, victims),
       {std::string(kExcessOverNoise), "ratio", busy.separation(), 1, options.min_separation,
        busy.steps},
       SlowStepsOf(busy),
@@ -199,7 +199,8 @@ std::string WaitsBeside(const BusyTime& busy, double charged_ns) {
 Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFunction& cause,
                  bool explained, const SlowRankOptions& options) {
   const RankView& rank = view.ranks()[busy.rank];
-  const double charged_ns = ChargedNs(view, busy, cause);
+  BusyTime charged = busy;
+  charged.excess_ns = ChargedNs(view, busy, cause);
   Finding finding;
   finding.kind = FindingKind::kSlowRank;
   finding.subkind = explained ? kNamedFunction : kWholeRank;
@@ -208,19 +209,18 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFun
   finding.function = cause.name;
   finding.stack = cause.stack;
   finding.function_class = cause.function_class;
-  finding.evidence = EvidenceOf(busy, cause, options);
-  finding.lost_ns_per_step = charged_ns;
+  finding.evidence = EvidenceOf(busy, cause, finding.victims, options);
+  finding.lost_ns_per_step = charged.excess_ns;
   finding.confidence = ConfidenceOf(busy, cause, explained);
   finding.first_step = FirstStepOf(rank, busy);
   finding.last_step = rank.batch->steps.back().id;
-  finding.title = fmt::format(
-      "Rank {} holds {} other rank{} up by {} a step ({} of {}): it {} for {}, its peers for {}.",
-      rank.rank.value, finding.victims.size(), finding.victims.size() == 1 ? "" : "s",
-      DurationText(charged_ns), PercentText(charged_ns / busy.step_ns), DurationText(busy.step_ns),
-      WhatItRan(cause), DurationText(cause.own_ns), DurationText(cause.peers_ns));
-  finding.explanation = fmt::format(
-      "{} {}{} accounts for {} of it.{}", BusierThanPeersText(rank, busy), cause.name,
-      BesideIt(cause), PercentText(std::min(1.0, cause.coverage)), WaitsBeside(busy, charged_ns));
+  finding.title = fmt::format("{}: it {} for {}, its peers for {}.",
+                              HoldsUpText(rank, charged, finding.victims), WhatItRan(cause),
+                              DurationText(cause.own_ns), DurationText(cause.peers_ns));
+  finding.explanation =
+      fmt::format("{} {}{} accounts for {} of it.{}", BusierThanPeersText(rank, busy), cause.name,
+                  BesideIt(cause), PercentText(std::min(1.0, cause.coverage)),
+                  WaitsBeside(busy, charged.excess_ns));
   finding.suggested_action = ActionFor(cause, rank, explained);
   if (!explained) TellLargestPart(view, busy, options, &finding);
   if (MayBeShortageOfProcessors(view, busy, cause))

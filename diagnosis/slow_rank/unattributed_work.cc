@@ -105,8 +105,7 @@ Finding DescribeUnattributedWork(const CrossRankView& view, const BusyTime& busy
   finding.victims = VictimsOf(view, busy);
   finding.evidence = {
       {"busy_time_per_step", "ns", busy.busy_ns, busy.peers_busy_ns, 0, busy.steps},
-      {"wait_for_peers_per_step", "ns", busy.wait_ns, busy.step_ns - busy.peers_busy_ns, 0,
-       busy.steps},
+      WaitForPeersOf(busy, finding.victims),
       {"unattributed_time_per_step", "ns", work.own_ns, work.peers_ns, 0, busy.steps},
       {std::string(kExcessOverNoise), "ratio", busy.separation(), 1, min_separation, busy.steps},
       SlowStepsOf(busy)};
@@ -114,12 +113,8 @@ Finding DescribeUnattributedWork(const CrossRankView& view, const BusyTime& busy
   finding.confidence = 0.8 * busy.slow_steps / (busy.slow_steps + 1.0);
   finding.first_step = FirstStepOf(rank, busy);
   finding.last_step = rank.batch->steps.back().id;
-  const size_t held_up = finding.victims.size();
-  finding.title = fmt::format(
-      "Rank {} holds {} other rank{} up by {} a step ({} of {}): its training thread takes it, in "
-      "functions that were not recorded.",
-      rank.rank.value, held_up, held_up == 1 ? "" : "s", DurationText(busy.excess_ns),
-      PercentText(busy.share()), DurationText(busy.step_ns));
+  finding.title = HoldsUpText(rank, busy, finding.victims) +
+                  ": its training thread takes it, in functions that were not recorded.";
   finding.explanation =
       fmt::format("{} For {} a step of rank {}, and for {} of its peers', nothing was recorded.",
                   BusierThanPeersText(rank, busy), DurationText(work.own_ns), rank.rank.value,

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "diagnosis/measurements/busy_time.h"
 #include "diagnosis/measurements/sampled_stacks.h"
@@ -17,6 +19,7 @@
 #include "diagnosis/report/finding_measures.h"
 #include "diagnosis/report/held_up.h"
 #include "diagnosis/report/subkinds.h"
+#include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
 namespace {
@@ -61,6 +64,25 @@ std::optional<Difference> DifferenceOf(const CrossRankView& view, const BusyTime
   return Difference{&busy, *function, leaf->active_steps};
 }
 
+// Whether the other ranks' steps are as long, as where all wait for each other.
+std::string StepsText(const CrossRankView& view, const BusyTime& busy, double excess_ns) {
+  std::vector<double> others;
+  for (RankIndex i = 0; i < view.ranks().size(); ++i) {
+    const MeanStep& step = view.ranks()[i].step;
+    if (i != busy.rank && step.steps > 0) others.push_back(step.duration_ns);
+  }
+  const double theirs_ns = others.empty() ? busy.step_ns : Median(std::span(others));
+  if (2 * (busy.step_ns - theirs_ns) >= excess_ns)
+    return fmt::format(
+        "The steps of the other ranks take {} (median), as in a job whose ranks do not wait for "
+        "each other.",
+        DurationText(theirs_ns));
+  return fmt::format(
+      "All ranks have steps of about {}, as in a job whose ranks wait for each other, and nothing "
+      "of what they run is known as such a wait.",
+      DurationText(busy.step_ns));
+}
+
 Finding Describe(const CrossRankView& view, const Difference& difference,
                  const UnseenWaitsOptions& options) {
   const BusyTime& busy = *difference.busy;
@@ -89,10 +111,8 @@ Finding Describe(const CrossRankView& view, const Difference& difference,
       rank.rank.value, DurationText(function.own_ns), DurationText(busy.step_ns),
       PercentText(share), function.name, DurationText(function.peers_ns));
   finding.explanation = fmt::format(
-      "All ranks have steps of about {}, as in a job whose ranks wait for each other, and nothing "
-      "of what they run is known as such a wait. In {} of {} steps this rank runs what its {} "
-      "peers hardly run.",
-      DurationText(busy.step_ns), difference.active_steps, busy.steps, busy.peers);
+      "{} In {} of {} steps this rank runs what its {} peers hardly run.",
+      StepsText(view, busy, function.excess_ns()), difference.active_steps, busy.steps, busy.peers);
   finding.suggested_action = fmt::format(
       "Look at {} on {}. eroica.collective() round the call that waits for the other ranks would "
       "tell whether they wait for this one.",

@@ -46,8 +46,29 @@ TEST(UnseenWaits, WhatOneRankAloneRunsIsNamedAndTheMissingWaitIsSaid) {
   EXPECT_EQ(found[0].function, kSlow);
   EXPECT_THAT(found[0].title, HasSubstr("Rank 2 spends 30.0 ms of each step of 42.0 ms (71 %)"));
   EXPECT_THAT(found[0].title, HasSubstr("no collective was seen"));
+  EXPECT_THAT(found[0].explanation, HasSubstr("All ranks have steps of about 42.0 ms"));
   EXPECT_THAT(found[0].suggested_action, HasSubstr("eroica.collective()"));
   EXPECT_NE(FindMeasure(found[0], kSeenInWindows), nullptr) << "one window is not believed";
+}
+
+// Clients of a parameter server: the others go on.
+TEST(UnseenWaits, WhereTheOthersStepsAreShorterNobodyIsSaidToWait) {
+  TrainingView job = Job(4, {2});
+  job.Finish();
+  std::vector<PatternBatch> batches = job.batches();
+  for (PatternBatch& batch : batches) {
+    for (StepRecord& step : batch.steps)
+      step.duration_ns = batch.rank.value == 2 ? 42'000'000 : 12'000'000;
+  }
+  const CrossRankView view(batches, job.summaries());
+  for (const Finding& finding : FindUnseenWaits(view)) {
+    EXPECT_EQ(finding.explanation.find("All ranks have steps"), std::string::npos);
+    EXPECT_THAT(finding.explanation, HasSubstr("take 12.0 ms (median)"));
+  }
+  const std::vector<Finding> findings = RootCause(DefaultOperators()).Diagnose(view);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_THAT(findings[0].chain.back().description, HasSubstr("every step of rank 2 takes"));
+  EXPECT_EQ(findings[0].title.find("holds"), std::string::npos) << findings[0].title;
 }
 
 // The account of waits charges nobody where there are none: the claim keeps its cost.
