@@ -20,9 +20,9 @@
 #include "ops/cli/open_log.h"
 #include "ops/cli/progress_bar.h"
 #include "ops/cli/replay_job.h"
+#include "ops/cli/replay_verdict.h"
 #include "ops/cli/slice_flags.h"
 #include "ops/cli/slice_plan.h"
-#include "ops/cli/state_reading.h"
 #include "ops/cli/stop_signal.h"
 #include "ops/cli/time_text.h"
 #include "ops/findings/finding_reader.h"
@@ -127,31 +127,21 @@ std::string Warnings(const ReplayOutcome& outcome, const LostEntries& lost) {
   return text;
 }
 
-bool IsWhole(const ReplayOutcome& outcome, const LostEntries& lost) {
-  return !lost.any() && outcome.corrupt_bytes == 0 && outcome.records_missing == 0;
-}
-
-// As `eroica findings` says it of the replay's folder, for a replay without findings.
-absl::StatusOr<NoFindings> WhyNothing(const ReplayFolder& folder) {
-  NodeConfig config;
-  config.node.recording = folder.path();
-  config.node.topic_prefix = folder.record().topic_prefix;
-  const absl::StatusOr<std::unique_ptr<Log>> log = OpenLog(config, LogAccess::kRead);
-  if (!log.ok()) return log.status();
-  return NoFindingsBehind(**log, config, folder.record().request.job, /*resolved=*/0);
-}
-
-std::string NothingText(const NoFindings& none, bool is_whole) {
-  std::string text = !is_whole ? "cannot tell: nothing was found, and not all of it was read\n"
-                     : none.is_healthy ? "nothing found\n"
-                                       : "cannot tell: nothing was found\n";
-  text += Printable(none.text) + "\n";
-  for (const std::string& reason : none.reasons) text += "- " + Printable(reason) + "\n";
+// Of a replay without an open finding; count: those that are resolved.
+std::string NoneIsOpenText(const ReplayVerdict& verdict, size_t count) {
+  const std::string_view what = count > 0 ? "no finding is open" : "nothing was found";
+  std::string text = !verdict.is_whole
+                         ? fmt::format("cannot tell: {}, and not all of it was read\n", what)
+                     : !verdict.none.is_healthy ? fmt::format("cannot tell: {}\n", what)
+                     : count > 0                ? ""
+                                                : "nothing found\n";
+  text += Printable(verdict.none.text) + "\n";
+  for (const std::string& reason : verdict.none.reasons) text += "- " + Printable(reason) + "\n";
   return text;
 }
 
 std::string OutcomeText(const ReplayFolder& folder, const ReplayOutcome& outcome,
-                        const LostEntries& lost, const NoFindings& none) {
+                        const LostEntries& lost, const ReplayVerdict& verdict) {
   const size_t count = outcome.findings.size();
   std::string text = fmt::format("replay {}: ", Printable(folder.record().replay_id));
   text += outcome.records == 0 && !folder.is_new()
@@ -160,9 +150,11 @@ std::string OutcomeText(const ReplayFolder& folder, const ReplayOutcome& outcome
                             static_cast<double>(outcome.bytes) / 1e6, SpanText(outcome.span_ms),
                             outcome.seconds, Speed(outcome));
   text += Warnings(outcome, lost);
-  text += count > 0 ? fmt::format("{} finding{}\n", count, count == 1 ? "" : "s")
-                    : NothingText(none, IsWhole(outcome, lost));
+  if (count > 0)
+    text += fmt::format("{} finding{}{}\n", count, count == 1 ? "" : "s",
+                        verdict.any_open ? "" : ", resolved");
   for (const Finding& finding : outcome.findings) text += FindingLine(finding);
+  if (!verdict.any_open) text += NoneIsOpenText(verdict, count);
   const std::string& prefix = folder.record().topic_prefix;
   return text +
          fmt::format("in full: eroica findings --recording {}{}\n", Printable(folder.path()),
@@ -170,7 +162,7 @@ std::string OutcomeText(const ReplayFolder& folder, const ReplayOutcome& outcome
 }
 
 std::string OutcomeJson(const ReplayFolder& folder, const ReplayOutcome& outcome,
-                        const LostEntries& lost, const NoFindings& none) {
+                        const LostEntries& lost, const ReplayVerdict& verdict) {
   nlohmann::ordered_json findings = nlohmann::ordered_json::array();
   for (const Finding& finding : outcome.findings)
     findings.push_back(nlohmann::ordered_json::parse(ToJson(finding), nullptr, false));
@@ -184,8 +176,9 @@ std::string OutcomeJson(const ReplayFolder& folder, const ReplayOutcome& outcome
                                     {"corrupt_bytes", outcome.corrupt_bytes},
                                     {"records_unreadable", outcome.records_unreadable},
                                     {"lost", lost.sentences},
-                                    {"nothing_because", none.text},
-                                    {"left_open", none.reasons},
+                                    {"verdict", verdict.text()},
+                                    {"nothing_because", verdict.none.text},
+                                    {"left_open", verdict.none.reasons},
                                     {"findings", std::move(findings)}};
   return PrintableJson(
              json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +
@@ -219,16 +212,11 @@ absl::StatusOr<int> Replay(const ReplayFlags& flags) {
   const absl::StatusOr<LostEntries> lost =
       FindLostEntries(*asked->job.source.log, asked->job.config, folder->record().slice);
   if (!lost.ok()) return lost.status();
-  NoFindings none;
-  if (outcome->findings.empty()) {
-    absl::StatusOr<NoFindings> why = WhyNothing(*folder);
-    if (!why.ok()) return why.status();
-    none = *std::move(why);
-  }
-  std::cout << (flags.json ? OutcomeJson(*folder, *outcome, *lost, none)
-                           : OutcomeText(*folder, *outcome, *lost, none));
-  if (!outcome->findings.empty()) return kExitFindings;
-  return IsWhole(*outcome, *lost) && none.is_healthy ? kExitNothingFound : kExitCannotTell;
+  const absl::StatusOr<ReplayVerdict> verdict = JudgeReplay(*folder, *outcome, *lost);
+  if (!verdict.ok()) return verdict.status();
+  std::cout << (flags.json ? OutcomeJson(*folder, *outcome, *lost, *verdict)
+                           : OutcomeText(*folder, *outcome, *lost, *verdict));
+  return verdict->exit_code();
 }
 
 // name: the folder of a recording or of a replay; "live": the configured log's findings; or a topic
@@ -326,9 +314,10 @@ void AddReplayCommand(CLI::App& app, int* exit_code) {
       "  eroica replay --compare live as-it-was/ --bootstrap localhost:9092 --job night\n\n"
       "The live nodes, their groups and their findings are left alone. A replay that was stopped "
       "goes on with the same command. Times are those of the records: in Kafka, when they arrived. "
-      "Exit codes: 0 nothing found, 1 findings, 2 error, 3 cannot tell (nothing was found, and "
-      "records had left the log, were damaged, or do not show the whole job); --compare: 0 the "
-      "same, 1 they differ, 2 error.");
+      "Exit codes: 0 no open finding, 1 open findings, 2 error, 3 cannot tell (none is open, and "
+      "records had left the log, were damaged, or do not show the whole job), as `eroica "
+      "findings`; "
+      "--compare: 0 the same, 1 they differ, 2 error.");
   command->callback([flags, exit_code] {
     const absl::StatusOr<int> code = flags->compare.empty() ? Replay(*flags) : Compare(*flags);
     *exit_code = code.ok() ? *code : ExitWithError(code.status());

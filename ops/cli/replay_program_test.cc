@@ -8,17 +8,46 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "ops/cli/exit_code.h"
 #include "ops/cli/program_run.h"
+#include "ops/findings/finding_reader.h"
+#include "schemas/test_encoder.h"
+#include "stream_ops/recording/recording_log.h"
 
 namespace eroica {
 namespace {
 
 using ::testing::HasSubstr;
+const std::string kFindingsTopic = "eroica.findings";
 
 nlohmann::json JsonOf(const ProgramRun& run) {
   return nlohmann::json::parse(run.out, nullptr, /*allow_exceptions=*/false);
+}
+
+// As if its stages had seen the end of each of its findings.
+void AppendResolved(const std::string& replay) {
+  const auto log = RecordingLog::Open({.directory = replay});
+  ASSERT_TRUE(log.ok()) << log.status();
+  const auto reader = FindingReader::OpenTopic(**log, kFindingsTopic);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  absl::StatusOr<std::vector<Finding>> findings = ReadAllFindings(**reader);
+  ASSERT_TRUE(findings.ok()) << findings.status();
+  const auto producer = (*log)->NewProducer();
+  ASSERT_TRUE(producer.ok());
+  for (Finding& finding : *findings) {
+    finding.state = FindingState::kResolved;
+    TestEncoder encoder;
+    const Bytes payload = encoder.Encode(finding);
+    ASSERT_TRUE((*producer)
+                    ->Append({.topic = kFindingsTopic,
+                              .key = finding.job.value,
+                              .value = std::string(reinterpret_cast<const char*>(payload.data()),
+                                                   payload.size())})
+                    .ok());
+  }
+  ASSERT_TRUE((*producer)->Flush(std::chrono::seconds(10)).ok());
 }
 
 TEST(ReplayProgram, HelpHasExamples) {
@@ -72,6 +101,28 @@ TEST(ReplayProgram, OfAJobThatWasRecordedInPartNobodyCanTell) {
   const ProgramRun findings = RunProgram({"findings", "--recording", replay});
   EXPECT_EQ(findings.exit_code, kExitCannotTell) << findings.err;
   EXPECT_THAT(findings.out, HasSubstr("rank 0 of 8 is not recorded"));
+}
+
+// A past whose findings are over: `replay` and `findings` of its folder end the same way.
+TEST(ReplayProgram, WhereAllFindingsAreResolvedNoneIsOpen) {
+  const ScratchDirectory folder;
+  const std::string replay = folder.path() + "/replay";
+  const std::vector<std::string> command = {"replay", "--recording", kFaultyRecording, "-o",
+                                            replay};
+  ASSERT_EQ(RunProgram(command).exit_code, kExitFindings);
+  AppendResolved(replay);
+  const ProgramRun findings = RunProgram({"findings", "--recording", replay});
+  const ProgramRun again = RunProgram(command);
+  EXPECT_EQ(again.exit_code, findings.exit_code) << again.out << again.err;
+  EXPECT_NE(again.exit_code, kExitFindings);
+  EXPECT_THAT(again.out,
+              AllOf(HasSubstr("1 finding, resolved"), HasSubstr("1 finding is resolved")));
+  EXPECT_THAT(findings.out, HasSubstr("1 finding is resolved"));
+  std::vector<std::string> as_json = command;
+  as_json.push_back("--json");
+  const nlohmann::json json = JsonOf(RunProgram(as_json));
+  EXPECT_NE(json.at("verdict"), "findings");
+  EXPECT_EQ(json.at("findings").size(), 1u);
 }
 
 // Threads, wall clock and all; the node goes on until both say the same.
