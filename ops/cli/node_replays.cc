@@ -12,8 +12,10 @@
 #include <string_view>
 #include <utility>
 
+#include "ops/cli/lost_entries.h"
 #include "ops/cli/replay_job.h"
 #include "ops/cli/replay_order_file.h"
+#include "ops/cli/replay_verdict.h"
 #include "ops/cli/time_text.h"
 #include "ops/config/config_file.h"
 
@@ -44,6 +46,20 @@ void LowerPriority() {
 std::shared_ptr<const std::vector<Finding>> ShownOf(std::vector<Finding> findings) {
   findings.resize(std::min(findings.size(), NodeReplays::kFindingsMax));
   return std::make_shared<const std::vector<Finding>>(std::move(findings));
+}
+
+// What was lost of the log, and what was not recorded.
+std::vector<std::string> LeftOpen(const ReplayOutcome& outcome, const LostEntries& lost,
+                                  const NoFindings& none) {
+  std::vector<std::string> sentences = lost.sentences;
+  if (outcome.records_missing > 0)
+    sentences.push_back(
+        fmt::format("{} records had left the log by its retention.", outcome.records_missing));
+  if (outcome.corrupt_bytes > 0)
+    sentences.push_back(fmt::format("{} bytes of the recording are damaged and were left out.",
+                                    outcome.corrupt_bytes));
+  sentences.insert(sentences.end(), none.reasons.begin(), none.reasons.end());
+  return sentences;
 }
 
 }  // namespace
@@ -242,6 +258,14 @@ absl::Status NodeReplays::Run(ReplayStatus* replay, const std::stop_token& stop)
         return Progress(replay->id, done, total, stop);
       });
   if (!outcome.ok()) return outcome.status();
+  const absl::StatusOr<LostEntries> lost =
+      FindLostEntries(*prepared->source.log, prepared->config, folder->record().slice);
+  if (!lost.ok()) return lost.status();
+  const absl::StatusOr<ReplayVerdict> verdict = JudgeReplay(*folder, *outcome, *lost);
+  if (!verdict.ok()) return verdict.status();
+  replay->verdict = verdict->text();
+  replay->nothing_because = verdict->none.text;
+  replay->left_open = LeftOpen(*outcome, *lost, verdict->none);
   replay->records_missing = outcome->records_missing;
   replay->findings_total = outcome->findings.size();
   replay->findings = ShownOf(std::move(outcome->findings));

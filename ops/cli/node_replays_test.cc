@@ -54,6 +54,7 @@ TEST_F(NodeReplaysTest, FindsWhatIsInTheLogAndKeepsItOverARestart) {
     EXPECT_EQ(replay.done, replay.total);
     ASSERT_THAT(*replay.findings, SizeIs(1));
     EXPECT_EQ(replay.findings->at(0).replay_id, id);
+    EXPECT_EQ(replay.verdict, "findings");
     EXPECT_EQ(Ask(replays, replay.order).state, ReplayState::kFinished) << "the same is not redone";
   }
   NodeReplays again(config_, folder());
@@ -62,7 +63,27 @@ TEST_F(NodeReplaysTest, FindsWhatIsInTheLogAndKeepsItOverARestart) {
   EXPECT_EQ(kept.id, id);
   EXPECT_EQ(kept.by, "oncall");
   EXPECT_EQ(kept.state, ReplayState::kFinished);
+  EXPECT_EQ(kept.verdict, "findings");
   ASSERT_THAT(*kept.findings, SizeIs(1));
+}
+
+// As `eroica replay` of the same slice: no finding is no clean bill of health where a part of the
+// job was not recorded.
+TEST_F(NodeReplaysTest, SaysWhatTheRecordingLeavesOpenAndKeepsItOverARestart) {
+  const ReplayOrder order{.job = "no-such-job", .from_ms = 0, .to_ms = 1'000'000, .options = {}};
+  std::vector<std::string> left_open;
+  {
+    NodeReplays replays(config_, folder());
+    const ReplayStatus ended = AwaitEnd(replays, Ask(replays, order).id);
+    EXPECT_EQ(ended.verdict, "cannot tell");
+    EXPECT_THAT(ended.nothing_because, HasSubstr("no-such-job"));
+    left_open = ended.left_open;
+  }
+  const NodeReplays again(config_, folder());
+  ASSERT_THAT(again.List(), SizeIs(1));
+  EXPECT_EQ(again.List()[0].verdict, "cannot tell");
+  EXPECT_THAT(again.List()[0].nothing_because, HasSubstr("no-such-job"));
+  EXPECT_EQ(again.List()[0].left_open, left_open);
 }
 
 // Throws at ops/cli/node_replays.cc: a replay

@@ -40,6 +40,10 @@ ReplayStatus StatusOf(const Json& json) {
   replay.total = json.at("total").get<int64_t>();
   replay.error = json.at("error").get<std::string>();
   replay.records_missing = json.at("records_missing").get<int64_t>();
+  // Since nodes say it.
+  replay.verdict = json.value("verdict", "");
+  replay.nothing_because = json.value("nothing_because", "");
+  replay.left_open = json.value("left_open", std::vector<std::string>());
   return replay;
 }
 
@@ -59,7 +63,10 @@ absl::Status WriteReplayOrder(const ReplayStatus& replay) {
                   {"done", replay.done},
                   {"total", replay.total},
                   {"error", replay.error},
-                  {"records_missing", replay.records_missing}};
+                  {"records_missing", replay.records_missing},
+                  {"verdict", replay.verdict},
+                  {"nothing_because", replay.nothing_because},
+                  {"left_open", replay.left_open}};
   return WriteFileAtomically(PathIn(replay.folder),
                              json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }

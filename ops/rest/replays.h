@@ -56,6 +56,11 @@ struct ReplayStatus {
   // Of one that is finished.
   int64_t records_missing = 0;  // that had left the log by its retention
   uint64_t findings_total = 0;
+  // As `eroica replay` says it: "findings" where one is open, "nothing found", "cannot tell"; empty
+  // where it is not known. Where none is open, why, and what the recording leaves open.
+  std::string verdict;
+  std::string nothing_because;
+  std::vector<std::string> left_open;
   std::shared_ptr<const std::vector<Finding>> findings;  // nullptr: none; the first ones of many
 };
 

@@ -85,6 +85,14 @@ TEST_F(ReplaysTest, WhatAFinishedOneFoundIsListedInPages) {
   held()[0].findings_total = 5'000;
   held()[0].findings = findings;
   EXPECT_EQ(Get("/v1/replays/000000000000")["replay"]["findings"], 5'000);
+  EXPECT_TRUE(Get("/v1/replays/000000000000")["replay"]["verdict"].is_null()) << "of an old node";
+  held()[0].verdict = "cannot tell";
+  held()[0].nothing_because = "Nothing stands out.";
+  held()[0].left_open = {"rank 0 of 8 is not recorded."};
+  const Json shown = Get("/v1/replays/000000000000")["replay"];
+  EXPECT_EQ(shown["verdict"], "cannot tell");
+  EXPECT_EQ(shown["nothing_because"], "Nothing stands out.");
+  EXPECT_EQ(shown["left_open"], Json::array({"rank 0 of 8 is not recorded."}));
   const Json page = Get("/v1/replays/000000000000/findings?limit=2");
   EXPECT_EQ(page["findings_total"], 5'000);
   EXPECT_EQ(page["findings"][1]["id"], "id1");

@@ -47,6 +47,9 @@ Json ReplayJson(const ReplayStatus& replay, const std::string& node) {
           {"records_total", replay.total},
           {"records_missing", replay.records_missing},
           {"findings", finished ? Json(replay.findings_total) : Json(nullptr)},
+          {"verdict", TextOrNull(replay.verdict)},
+          {"nothing_because", TextOrNull(replay.nothing_because)},
+          {"left_open", replay.left_open},
           {"folder", replay.folder},
           {"error", TextOrNull(replay.error)}};
 }
