@@ -339,14 +339,14 @@ bool ClaimMemory::IsDue(const Record& record, const Finding& claim) {
   return IsRipe(record, claim);
 }
 
-// Whether an earlier record of the rank is the beginning of what the record says. A rank that was
-// late in another function then had another fault, or an accident.
+// Whether an earlier record of the rank is the beginning of what the record says. Single steps that
+// were slow in another function are another fault, or an accident.
 bool ClaimMemory::ComesOf(const Record& record, const Record& other) {
   const auto names = [](const Record& of) {
     return !of.function.empty() && !IsWholeThread(of.function);
   };
-  return SameFault(record, other) && (IsOccasional(record) || !names(record) || !names(other) ||
-                                      other.function == record.function);
+  return SameFault(record, other) && (IsOccasional(record) || MayLast(other) || !names(record) ||
+                                      !names(other) || other.function == record.function);
 }
 
 // Since when, how often, and what it costs of all steps since then.
