@@ -65,19 +65,20 @@ int64_t Absolute(const RankTrace& trace, int64_t time_ns) {
 CallsAtEnd SplitAtEnd(const RankTrace& trace, const std::vector<CollectiveCall*>& calls) {
   CallsAtEnd split;
   for (CollectiveCall* call : calls) (call->ran ? split.ended : split.standing).push_back(call);
-  const auto is_endless = [&](const CollectiveCall& call) {
-    return LastsToTheEnd(trace, call) && trace.end_ns - call.start_ns >= Enough(trace, split.ended);
+  // Several may stand at once: gloo runs two, and each group on a device has a stream of its own.
+  // What is usual is measured without them.
+  const auto open =
+      std::find_if_not(split.ended.rbegin(), split.ended.rend(), [&](const auto* call) {
+        return LastsToTheEnd(trace, *call);
+      }).base();
+  const int64_t enough = Enough(trace, {split.ended.begin(), open});
+  const auto is_endless = [&](const CollectiveCall* call) {
+    return LastsToTheEnd(trace, *call) && trace.end_ns - call->start_ns >= enough;
   };
-  if (!split.ended.empty()) {
-    CollectiveCall* last = split.ended.back();
-    split.ended.pop_back();
-    if (is_endless(*last)) {
-      split.standing.insert(split.standing.begin(), last);
-    } else {
-      split.ended.push_back(last);
-    }
-  }
-  split.endless = !split.standing.empty() && is_endless(*split.standing.front());
+  const auto standing = std::find_if(open, split.ended.end(), is_endless);
+  split.standing.insert(split.standing.begin(), standing, split.ended.end());
+  split.ended.erase(standing, split.ended.end());
+  split.endless = !split.standing.empty() && is_endless(split.standing.front());
   return split;
 }
 

@@ -34,10 +34,10 @@ std::string TraceOf(int rank, const std::vector<std::string>& end) {
   }
   return fmt::format("{}{}]}}", text, fmt::join(end, ","));
 }
-std::string LastKernel(int dur) {
+std::string LastKernel(int dur, int stream = 7) {
   return fmt::format(
-      R"({{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum", "pid": 0, "tid": 7, "ts": 345000, "dur": {}}})",
-      dur);
+      R"({{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum", "pid": 0, "tid": {}, "ts": 345000, "dur": {}}})",
+      stream, dur);
 }
 // A thread launches an all-reduce.
 const std::string kLaunch =
@@ -86,6 +86,20 @@ TEST_F(StandingEnd, WhoNeverCameToTheLastCollectiveIsKnown) {
   ASSERT_THAT(Reports(2)[0].operations, SizeIs(1));
   EXPECT_EQ(Reports(2)[0].operations[0].completed, 6u);
   EXPECT_NE(Reports(2)[0].function, kNoParent);
+}
+
+// DDP's buckets over gloo, which has two threads: none of those in flight is one that ended.
+TEST_F(StandingEnd, SeveralCollectivesStandAtOnce) {
+  const std::vector<std::string> waits = {LastKernel(5'000'000), LastKernel(5'000'000, 8)};
+  const ImportReport report = Import({waits, waits, {Frame("a.py(3): stuck", 5'045'000)}});
+  EXPECT_TRUE(report.ends_standing);
+  EXPECT_EQ(report.collectives, 18u) << "those before them are matched";
+  ASSERT_THAT(Reports(0), SizeIs(1));
+  ASSERT_THAT(Reports(0)[0].in_flight, SizeIs(2));
+  EXPECT_EQ(Reports(0)[0].in_flight[0].sequence, 6u);
+  EXPECT_EQ(Reports(0)[0].in_flight[1].sequence, 7u);
+  ASSERT_THAT(Reports(2), SizeIs(1));
+  EXPECT_THAT(Reports(2)[0].in_flight, IsEmpty());
 }
 
 // CUPTI records a kernel when it ends: what is seen of one that does not is its launch.
