@@ -430,16 +430,17 @@ class GrowthTable {
       growth.cause =
           bytes_explain && growth.routed_ns > growth.excess_ns() ? routed : GrowthCause::kData;
     if (!causes.is_device()) return;
-    growth.cause = CauseOfDevice(causes.decided());
+    growth.cause = CauseOfDevice(causes.decided(), growth.clock_growth.has_value());
     if (growth.cause == GrowthCause::kDevice) growth.undecided = causes.of_device_undecided();
   }
 
-  static GrowthCause CauseOfDevice(std::optional<DeviceCause> decided) {
+  // Only a clock that was seen tells a device that is shared from one that is throttled.
+  static GrowthCause CauseOfDevice(std::optional<DeviceCause> decided, bool has_clock) {
     if (!decided) return GrowthCause::kDevice;
     switch (*decided) {
       case DeviceCause::kLowClock: return GrowthCause::kClock;
       case DeviceCause::kSlowMemory: return GrowthCause::kMemory;
-      case DeviceCause::kShared: return GrowthCause::kShared;
+      case DeviceCause::kShared: return has_clock ? GrowthCause::kShared : GrowthCause::kDevice;
       case DeviceCause::kPauses: return GrowthCause::kPauses;
       default: return GrowthCause::kDevice;
     }

@@ -28,6 +28,7 @@ struct DeviceJobShape {
   double scale = 1;       // of all durations
   bool samples = true;    // of the clock
   bool optimizer = true;  // its kernels are seen
+  bool memory = false;    // kernels on data that memory bounds are among them
   bool experts = false;
   double expert_ms = 10;  // a step
   double host_ms = 0;     // a step, beside the kernels
@@ -52,6 +53,8 @@ class DeviceJob {
       const double longer = kernel == 0 && is.first_data > 0 ? is.first_data : is.data;
       Kernel(rank, "gemm_" + std::to_string(kernel), 14, longer, is);
     }
+    for (int kernel = 0; shape_.memory && kernel < 3; ++kernel)
+      Kernel(rank, "vectorized_elementwise_kernel_" + std::to_string(kernel), 5, is.data, is);
     if (is.thread_ms > 0) Append(rank, "fetch", is.thread_ms, FunctionClass::kPython);
     if (shape_.host_ms > 0) Append(rank, "train_step", shape_.host_ms, FunctionClass::kPython);
     if (shape_.experts) {

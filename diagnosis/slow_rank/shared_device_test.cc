@@ -13,6 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 std::vector<Finding> OfSharedDevices(std::vector<Finding> findings) {
@@ -57,6 +58,20 @@ TEST(SharedDevice, WithoutTheClockItIsUndecidedAndSaidOnceAsASlowRank) {
   SlowRankOperator().Evaluate(view, findings);
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(findings[0].explanation, HasSubstr("undecided"));
+}
+
+// As in a trace: what memory bounds speaks against a lower clock, and no clock was seen.
+TEST(SharedDevice, WithoutTheClockMemoryDoesNotDecideIt) {
+  DeviceJob job(JobWith(6, {.data = 1.1, .optimizer = 1.1}), {.samples = false, .memory = true});
+  const CrossRankView view(job.view().batches(), job.view().summaries());
+  std::vector<Finding> findings;
+  SlowRankOperator().Evaluate(view, findings);
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_EQ(findings[0].kind, FindingKind::kSlowRank);
+  ASSERT_THAT(findings[0].culprits, SizeIs(1));
+  EXPECT_EQ(findings[0].culprits[0].rank, 6);
+  EXPECT_THAT(findings[0].explanation, HasSubstr("somebody else on the device; what would decide"));
+  EXPECT_THAT(findings[0].explanation, Not(HasSubstr("here +0.0 %")));
 }
 
 // Two percent of a step: too little for one window, and more than ranks with equal devices differ
