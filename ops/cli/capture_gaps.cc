@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -197,8 +198,7 @@ void AddRefusedProcesses(const StoppedCapture& refused, CaptureGaps* gaps) {
 std::string HostsText(const std::vector<std::string>& hosts) {
   constexpr size_t kMostNamed = 8;
   if (hosts.empty()) return "";
-  std::vector<std::string> named(hosts.begin(),
-                                 hosts.begin() + std::min<size_t>(hosts.size(), kMostNamed));
+  const std::span named = std::span(hosts).first(std::min(hosts.size(), kMostNamed));
   std::string text = fmt::format("{}", fmt::join(named, ", "));
   if (hosts.size() > kMostNamed) text += fmt::format(" and {} more", hosts.size() - kMostNamed);
   return fmt::format(" (host{} {})", hosts.size() == 1 ? "" : "s", text);

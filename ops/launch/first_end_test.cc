@@ -15,10 +15,10 @@ class FirstEndTest : public ::testing::Test {
  protected:
   void Begin(uint32_t ranks, pid_t first_pid = 100) {
     for (uint32_t rank = 0; rank < ranks; ++rank)
-      first_.Begin({.rank = rank, .pid = static_cast<pid_t>(first_pid + rank), .seen_ns = 0});
+      first_.Begin({.rank = rank, .pid = first_pid + static_cast<pid_t>(rank), .seen_ns = 0});
   }
   void End(uint32_t rank, int64_t time_ns, ProcessEnd end, pid_t first_pid = 100) {
-    first_.End({.process = {.rank = rank, .pid = static_cast<pid_t>(first_pid + rank)},
+    first_.End({.process = {.rank = rank, .pid = first_pid + static_cast<pid_t>(rank)},
                 .time_ns = time_ns,
                 .end = end,
                 .place = {}});
@@ -26,7 +26,7 @@ class FirstEndTest : public ::testing::Test {
   void EndIn(const std::string& function, uint32_t rank, int64_t time_ns, ProcessEnd end) {
     RankStanding place;
     place.function = function;
-    first_.End({.process = {.rank = rank, .pid = static_cast<pid_t>(100 + rank)},
+    first_.End({.process = {.rank = rank, .pid = 100 + static_cast<pid_t>(rank)},
                 .time_ns = time_ns,
                 .end = end,
                 .place = place});
