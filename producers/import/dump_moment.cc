@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "producers/import/dump_waits.h"
+#include "schemas/codec.h"
 #include "schemas/synchronizing_operation.h"
 #include "schemas/time_unit.h"
 
@@ -18,6 +19,8 @@ namespace {
 std::optional<int64_t> WrittenNs(const std::filesystem::path& path) {
   struct stat file = {};
   if (stat(path.c_str(), &file) != 0) return std::nullopt;
+  if (file.st_mtim.tv_sec < 0 || file.st_mtim.tv_sec >= CodecLimits::kMaxTimeNs / kNsPerSecond)
+    return std::nullopt;  // beyond the times of batches
   return file.st_mtim.tv_sec * kNsPerSecond + file.st_mtim.tv_nsec;
 }
 
@@ -70,7 +73,7 @@ Ages AgesOf(const RankDumps& dumps, const std::map<uint32_t, DumpWait>& waits,
     for (const DumpWait::Operation& operation : wait.in_flight) {
       const int64_t age_ns = *written_ns - operation.created_ns;
       ages.passed = ages.passed || age_ns >= operation.limit_ns;
-      ages.passed_far = ages.passed_far || age_ns >= 2 * operation.limit_ns + kLateWatchdogNs;
+      ages.passed_far = ages.passed_far || (age_ns - kLateWatchdogNs) / 2 >= operation.limit_ns;
       if (age_ns <= ages.oldest_ns) continue;
       ages.oldest_ns = age_ns;
       ages.limit_ns = operation.limit_ns;

@@ -80,7 +80,8 @@ bool DumpWait::ShowsStandstill() const {
   constexpr int64_t kLeastNs = 10 * kNsPerSecond;
   return given_up || std::ranges::any_of(in_flight, [&](const Operation& operation) {
            return operation.stood_ns >= operation.limit_ns ||
-                  (longest_ns > 0 && operation.stood_ns >= std::max(kLeastNs, 2 * longest_ns));
+                  (longest_ns > 0 && operation.stood_ns >= kLeastNs &&
+                   operation.stood_ns / 2 >= longest_ns);
          });
 }
 

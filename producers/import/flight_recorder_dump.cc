@@ -110,6 +110,15 @@ int64_t Scaled(int64_t value, int64_t factor) {
   return value * factor;
 }
 
+// A time that no batch can hold is none: nothing is computed with it.
+int64_t TimeOrNone(int64_t ns) { return Scaled(ns, 1); }
+
+// A job does not count so far: the number is damaged, and nothing is computed with it.
+int64_t CountOrNone(int64_t count) {
+  constexpr int64_t kMost = int64_t{1} << 53;
+  return count > kMost ? -1 : count;
+}
+
 template <typename Node>
 class DumpReader {
  public:
@@ -177,11 +186,13 @@ class DumpReader {
         break;
       case DumpKey::kPgId: parts->pg_id = integer(-1); break;
       case DumpKey::kGroup: ReadGroupName(value, entry); break;
-      case DumpKey::kSequence: parts->sequence = integer(-1); break;
-      case DumpKey::kCollectiveSequence: parts->collective_sequence = integer(-1); break;
-      case DumpKey::kP2pSequence: parts->p2p_sequence = integer(-1); break;
+      case DumpKey::kSequence: parts->sequence = CountOrNone(integer(-1)); break;
+      case DumpKey::kCollectiveSequence:
+        parts->collective_sequence = CountOrNone(integer(-1));
+        break;
+      case DumpKey::kP2pSequence: parts->p2p_sequence = CountOrNone(integer(-1)); break;
       case DumpKey::kName: words_.TakeName(value.Text(), entry); break;
-      case DumpKey::kCreatedNs: entry->created_ns = integer(-1); break;
+      case DumpKey::kCreatedNs: entry->created_ns = TimeOrNone(integer(-1)); break;
       case DumpKey::kCreatedUs: entry->created_ns = Scaled(integer(-1), 1'000); break;
       case DumpKey::kInputSizes: parts->input_sizes = value; break;
       case DumpKey::kInputTypes: parts->input_types = value; break;
@@ -189,7 +200,9 @@ class DumpReader {
       case DumpKey::kOutputTypes: parts->output_types = value; break;
       case DumpKey::kState: ReadState(value.Text(), entry); break;
       case DumpKey::kStartedNs: parts->started_ns = integer(0); break;
-      case DumpKey::kCompletedNs: entry->completed_ns = std::max<int64_t>(0, integer(0)); break;
+      case DumpKey::kCompletedNs:
+        entry->completed_ns = std::max<int64_t>(0, TimeOrNone(integer(0)));
+        break;
       case DumpKey::kRetired: entry->retired = integer(0) != 0; break;
       case DumpKey::kTimeoutMs:
         entry->timeout_ns = std::max<int64_t>(0, Scaled(integer(0), 1'000'000));

@@ -41,7 +41,8 @@ absl::Status Pickle::Parse(std::string_view bytes) {
       if (bad_) break;
       return absl::InvalidArgumentError(Complaint(opcode, at));
     }
-    if (nodes_.size() > kMaxNodes || pool_.size() > kMaxNodes || stack_.size() > kMaxNodes)
+    if (nodes_.size() > kMaxNodes || pool_.size() > kMaxNodes || stack_.size() > kMaxNodes ||
+        marks_.size() > kMaxNodes)
       return absl::InvalidArgumentError("it holds too many values");
   }
   return absl::DataLossError("it is cut off");

@@ -49,6 +49,12 @@ TEST(Pickle, ReadsPlainData) {
   EXPECT_EQ(pickle.IntegerOf(pickle.Find(pickle.root(), "a")), 5);
 }
 
+// A byte makes a mark, and a mark takes eight.
+TEST(Pickle, BoundsItsMarks) {
+  EXPECT_EQ(Complaint("\x80\x02"s + std::string((size_t{8} << 20) + 1, '(')),
+            "it holds too many values");
+}
+
 // Two lists that grow in turn: what has been appended stays where it belongs.
 TEST(Pickle, AppendsToListsInTurn) {
   std::string bytes = "\x80\x02(]q\x00]q\x01"s;

@@ -120,6 +120,37 @@ TEST(StandstillImport, WhatHasNotEndedIsInFlight) {
   EXPECT_EQ(sink.batches[1].progress[0].time_ns, 1'009) << "of all dumps";
 }
 
+// What is computed with numbers and times does not leave 64 bits.
+TEST(StandstillImport, NumbersThatNoJobReachesAreNone) {
+  const TestFolder folder;
+  const auto entry = [](int sequence, std::string_view more) {
+    return EntryJson("0", "gloo:all_reduce", sequence, more);
+  };
+  const std::string soon = entry(1, R"("retired": true)");
+  const std::string far_number = entry(2, R"("collective_seq_id": 9223372036854775807)");
+  const std::string far_time = entry(3, R"("time_created_ns": 9223372036854775807)");
+  const std::string far_end =
+      EntryJson("0", "nccl:all_reduce", 4,
+                R"("state": "completed", "time_discovered_completed_ns": 9223372036854775807)");
+  const std::string far_limit =
+      EntryJson("0", "nccl:all_reduce", 5, R"("state": "scheduled", "timeout_ms": 4611686018427)");
+  for (const int rank : {0, 1}) {
+    folder.Write(
+        fmt::format("fr_rank{}.json", rank),
+        DumpJson(fmt::format("{},{},{},{},{}", soon, far_number, far_time, far_end, far_limit)));
+  }
+  BatchCollector sink;
+  const std::filesystem::path& path = folder.path();
+  const absl::StatusOr<ImportReport> report =
+      ImportTraces({&path, 1}, {.job = JobId("j")}, sink, nullptr);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->total.events, 10u);
+  EXPECT_EQ(report->total.skipped.of(DropReason::kMalformedEvent), 4u)
+      << "of each rank the number and the time";
+  ASSERT_EQ(sink.batches.size(), 2u);
+  EXPECT_EQ(sink.batches[0].progress.at(0).time_ns, 1'005);
+}
+
 TEST(StandstillImport, TheNamelessGroupOfGlooGetsItsName) {
   const TestFolder folder;
   const std::vector<MadeGroup> nameless = {{.name = "", .description = "", .ranks = "[0, 1]"}};

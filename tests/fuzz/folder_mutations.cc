@@ -103,7 +103,7 @@ void ChangeContainer(FuzzChoices& choices, const std::vector<Json*>& containers,
     }
     case 4:
       if (member->is_number_integer())
-        *member = member->get<int64_t>() + static_cast<int64_t>(choices.Below(5)) - 2;
+        *member = static_cast<int64_t>(member->get<uint64_t>() + choices.Below(5) - 2);
       return;
     case 5:
       if (member->is_number()) *member = member->dump();

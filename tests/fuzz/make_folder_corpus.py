@@ -192,6 +192,24 @@ def reduces(count, last="scheduled"):
     return [entry(i, "nccl:all_reduce", "completed" if i + 1 < count else last) for i in range(count)]
 
 
+def over_gloo(rank):
+    """Retired by most when the last number had not begun on all."""
+    return [entry(i, "gloo:all_reduce", "scheduled", retired=i < 6 - (rank == 3)) for i in range(7 - (rank == 3))]
+
+
+def far(rank):
+    """Numbers and times at the end of 64 bits, which nothing may be added to."""
+    last = 2**63 - 1
+    return [
+        entry(0, "gloo:all_reduce", "scheduled", collective_seq_id=last - 1),
+        entry(1, "gloo:all_reduce", "scheduled", collective_seq_id=last),
+        entry(2, "nccl:coalesced", "scheduled", collective_seq_id=last),
+        entry(3, "nccl:all_reduce", "completed", time_discovered_completed_ns=last),
+        entry(4, "nccl:all_reduce", "scheduled", timeout_ms=2**62 // 10**6),
+        entry(5 + rank, "nccl:all_reduce", "scheduled", time_created_ns=last),
+    ]
+
+
 def batched(rank):
     peer = rank ^ 1
     both = [f"nccl:send {rank}->{peer}", f"nccl:recv {rank}<-{peer}"]
@@ -235,6 +253,8 @@ CASES = {
         lambda r: [entry(0, "gloo:all_gather", "scheduled", group="1" if r < 3 else "2")],
         groups={"": {"name": "", "desc": "", "ranks": "[0, 1, 2, 3]"}},
     ),
+    "dumps_over_gloo": lambda: dumps(over_gloo),
+    "dumps_with_far_numbers": lambda: dumps(far, as_json=True, name="fr_rank%d.json"),
     "dumps_by_default_name": lambda: dumps(lambda r: reduces(3), name="comm_lib_trace_rank_%d"),
     "dumps_as_json": lambda: dumps(lambda r: reduces(4, "scheduled"), name="fr_rank%d.json", as_json=True),
     "dumps_without_entries": lambda: dumps(lambda r: []),
