@@ -3,10 +3,30 @@
 #include <algorithm>
 #include <vector>
 
-#include "diagnosis/measurements/rank_times.h"
 #include "diagnosis/statistics/robust_statistics.h"
+#include "schemas/kernel_bound.h"
 
 namespace eroica {
+namespace {
+
+// A step of each rank, in ns: its kernels that work on data.
+std::vector<double> KernelTimes(const CrossRankView& view) {
+  std::vector<double> times(view.ranks().size(), 0);
+  for (const FunctionColumn& column : view.functions()) {
+    const FunctionPattern& sample = *column.sample;
+    if (sample.function_class != FunctionClass::kGpuCompute || sample.wait == WaitKind::kPeer ||
+        WorksOnParameters(sample.name))
+      continue;
+    for (size_t row = 0; row < column.size(); ++row) {
+      const RankIndex rank = column.rank[row];
+      times[rank] += static_cast<double>(column.critical_ns[row]) /
+                     std::max(1.0, static_cast<double>(view.ranks()[rank].step.steps));
+    }
+  }
+  return times;
+}
+
+}  // namespace
 
 std::optional<Turns> FindTurns(std::span<const StepSpike> unexplained,
                                const TurnsOptions& options) {
@@ -30,12 +50,12 @@ bool AreInKernels(const CrossRankView& view, std::span<const StepSpike> spikes) 
   const auto has_spike = [&](size_t rank) {
     return std::ranges::find(spikes, rank, &StepSpike::rank) != spikes.end();
   };
-  std::vector<double> work(view.ranks().size(), 0);
+  const std::vector<double> work = KernelTimes(view);
   std::vector<std::vector<double>> of_others(view.role_count());
-  ForEachRankTime(NumbersOf(view.ranks()), view.work_times(), [&](size_t i, const RankTime& row) {
-    work[i] = row.busy_ns;
-    if (!has_spike(i)) of_others[view.ranks()[i].role].push_back(work[i]);
-  });
+  for (RankIndex i = 0; i < view.ranks().size(); ++i) {
+    if (view.ranks()[i].has_steps() && !has_spike(i))
+      of_others[view.ranks()[i].role].push_back(work[i]);
+  }
   double longer_ns = 0;
   double in_kernels_ns = 0;
   for (const StepSpike& spike : spikes) {
