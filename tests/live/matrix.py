@@ -166,12 +166,20 @@ def read_findings(eroica, recording):
     """The latest version of every finding, or a text that says why there are none."""
     command = [eroica, "findings", "--recording", recording, "--json"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    if result.returncode not in (0, 1, 3):  # 3: no window is diagnosed
+    if result.returncode not in (0, 1, 3):
         return f"eroica findings failed with {result.returncode}: {result.stderr.strip()[-200:]}"
+    if result.returncode == 3 and not has_job(eroica, recording):
+        return "nothing was recorded"  # which is no silence
     try:
         return [json.loads(line) for line in result.stdout.splitlines() if line.strip()]
     except json.JSONDecodeError as error:
         return f"eroica findings printed no JSON: {error}"
+
+
+def has_job(eroica, recording):
+    command = [eroica, "jobs", "--recording", recording, "--json"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return result.returncode == 0 and bool(result.stdout.strip())
 
 
 def truth_module():

@@ -267,9 +267,15 @@ class Runs(unittest.TestCase):
                     file.write(f"#!/bin/sh\n{text}\n")
                 os.chmod(program, 0o700)
                 self.assertIsInstance(matrix.read_findings(program, "x"), str)
-            with open(program, "w") as file:
-                file.write("#!/bin/sh\nexit 3\n")  # cannot tell: no window is diagnosed
-            self.assertEqual(matrix.read_findings(program, "x"), [])
+
+    def test_cannot_tell_is_silence_only_of_what_was_recorded(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "eroica")
+            for jobs, expected in (("", "nothing was recorded"), ('{"job": "a"}', [])):
+                with open(program, "w", encoding="utf-8") as file:
+                    file.write(f"#!/bin/sh\n[ $1 = jobs ] && echo '{jobs}' && exit 0\nexit 3\n")
+                os.chmod(program, 0o700)
+                self.assertEqual(matrix.read_findings(program, folder), expected)
 
     def test_the_table_counts_each_verdict_once(self):
         records = [dict(judge.judge(COMPUTE, findings), case="compute", plain=False, effect=0.4,
