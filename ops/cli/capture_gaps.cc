@@ -442,13 +442,15 @@ void AddBusiestRank(const JobCoverage& coverage, CaptureGaps* gaps) {
 
 void AddStageAlone(const JobCoverage& coverage, CaptureGaps* gaps) {
   const RankWithMost& busiest = coverage.busiest;
+  // Devices take as long for the same work to a hundredth; threads of a shared host do not.
+  const double least = coverage.host_only ? kWorthALook : SlowRankOptions().min_share_unexplained;
   if (coverage.ranks.size() < 2 || !IsPipeline(coverage) ||
-      coverage.ShareOf(busiest.ns - busiest.next_ns) < kWorthALook)
+      coverage.ShareOf(busiest.ns - busiest.next_ns) < least)
     return;
   Add(true,
       fmt::format("Rank {} is busy for {} of each step of {}, every other rank for {} at the most: "
-                  "no rank has as much of a pipeline to do, and whether its stage has more layers "
-                  "or its device is slow cannot be told. The clock rates of the devices tell "
+                  "no rank has as much of a pipeline to do, and whether it has more work (layers, "
+                  "inputs) or a slow device cannot be told. The clock rates of the devices tell "
                   "(nvidia-smi dmon, or eroica run); so does a capture with a second replica.",
                   busiest.rank, DurationText(busiest.ns), DurationText(coverage.step_ns),
                   DurationText(busiest.next_ns)),

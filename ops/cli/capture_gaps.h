@@ -35,8 +35,8 @@ void AddUnrecordedWork(const JobCoverage& coverage, CaptureGaps* gaps);
 // One rank that is busier than the others by a tenth of a step on the average, in steps that differ
 // too much to say that it lasts: likewise. Not in pipelines, whose stages have different work.
 void AddBusiestRank(const JobCoverage& coverage, CaptureGaps* gaps);
-// The stage of a pipeline that is busier than all others by a tenth of a step, and that no other
-// rank has: likewise.
+// The rank of a pipeline that is busier than all others by a twentieth of a step (a tenth without
+// devices), so that no other rank has as much to do: likewise.
 void AddStageAlone(const JobCoverage& coverage, CaptureGaps* gaps);
 
 // What several processes that were one rank at once leave open, in full sentences.

@@ -111,6 +111,11 @@ TEST(CaptureGaps, AStageThatNoOtherRankHasIsComparedWithNobody) {
   coverage.busiest.next_ns = 78e6;
   EXPECT_FALSE(Added(AddStageAlone, coverage).undecided)
       << "the rank that has as much to do is its peer";
+  coverage.busiest.next_ns = 73e6;
+  EXPECT_TRUE(Added(AddStageAlone, coverage).undecided) << "devices";
+  coverage.host_only = true;
+  EXPECT_FALSE(Added(AddStageAlone, coverage).undecided) << "threads of a host";
+  coverage.host_only = false;
   coverage.busiest.next_ns = 65e6;
   coverage.collective_wait_ns = coverage.wait_ns;
   EXPECT_FALSE(Added(AddStageAlone, coverage).undecided);
