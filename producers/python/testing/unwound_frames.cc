@@ -64,8 +64,8 @@ void eroica_test_call(void (*host)(void*), void* context) {
 // is closed: to ask an interpreter that has ended is an error of the asker's.
 void eroica_test_hold_gil(int (*ensure)(), void (*release)(int)) {
   const CountsItsEnd counts;
-  const int place = begun++;
-  if (place >= static_cast<int>(askers.size())) return;
+  const auto place = static_cast<size_t>(begun++);
+  if (place >= askers.size()) return;
   askers[place] = gettid();
   while (TakesTurn()) {
     const std::vector<std::string> held(3, std::string(100, 'x'));
