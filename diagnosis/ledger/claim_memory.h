@@ -127,7 +127,6 @@ class ClaimMemory {
   int64_t TimeOfAccidentsNs() const;
   int64_t WindowsOfAccidents(const Record& record) const;
   bool IsBeyondTurns(const Record& record, const Finding& claim);
-  static bool MayBeUnseenNeighbor(const Record& record);
   bool MayBeABriefNeighbor(const Record& record) const;
   bool MayBeOneAccident(const Record& record, const Finding& claim) const;
   bool CostsItsShare(const Record& record, double min_share) const;

@@ -18,12 +18,6 @@ bool ClaimMemory::MayBeANeighbor(const Record& record) {
   return record.function.starts_with(kWaitForProcessor) || IsWholeThread(record.function);
 }
 
-// What is not recorded of a thread may be that it waited.
-bool ClaimMemory::MayBeUnseenNeighbor(const Record& record) {
-  return MayBeANeighbor(record) ||
-         (record.kind == FindingKind::kSlowRank && record.function.empty());
-}
-
 bool ClaimMemory::IsOccasional(const Record& record) {
   return 2 * record.slow_steps < record.steps;
 }
@@ -140,10 +134,10 @@ int64_t ClaimMemory::WindowsOfAccidents(const Record& record) const {
 // Somebody else's program is an accident as long as it runs: it must hold the rank up for more than
 // the time over which accidents are counted.
 bool ClaimMemory::MayBeABriefNeighbor(const Record& record) const {
-  if (!MayBeUnseenNeighbor(record)) return false;
+  if (!MayBeANeighbor(record)) return false;
   const int64_t needed = WindowsOfAccidents(record);
   const int64_t kept = std::max(options_.lasting_windows, needed);
-  return WindowsOf(record, kept, MayBeUnseenNeighbor) < needed;
+  return WindowsOf(record, kept, MayBeANeighbor) < needed;
 }
 
 // Where all ranks of a host wait for processors, somebody waits longest in every period of the

@@ -122,11 +122,10 @@ TEST(ClaimMemoryShortWindows, ANeighborsVisitIsNoPastOfWhatTheRankRuns) {
   }
 }
 
-// Another program takes the processor of one rank for most of a window; what was not recorded may
-// be that, too.
+// Another program takes the processor of one rank for most of a window.
 TEST(ClaimMemoryShortWindows, ANeighborMustStayForSeconds) {
-  for (const std::string& what : {std::string(kWaitForProcessor) + ")",
-                                  std::string("every python function"), std::string()}) {
+  for (const std::string& what :
+       {std::string(kWaitForProcessor) + ")", std::string("every python function")}) {
     const auto slow = [&](int64_t window) {
       return Claim(window, 5, 4, what, FunctionClass::kPython);
     };

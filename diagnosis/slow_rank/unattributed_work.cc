@@ -12,6 +12,7 @@
 #include "diagnosis/report/duration_text.h"
 #include "diagnosis/report/finding_measures.h"
 #include "diagnosis/report/held_up.h"
+#include "diagnosis/report/shared_processors.h"
 #include "diagnosis/statistics/robust_statistics.h"
 
 namespace eroica {
@@ -123,6 +124,7 @@ Finding DescribeUnattributedWork(const CrossRankView& view, const BusyTime& busy
   finding.suggested_action = fmt::format(
       "Capture the trace of {} again, whole and with Python stacks: it shows what runs there.",
       PlaceOf(rank));
+  SayThatProcessorsAreShared(view, busy.rank, &finding);  // a wait that no sample saw
   return finding;
 }
 

@@ -111,6 +111,7 @@ TEST(WaitsForAProcessor, TimeWithoutEventsIsLengthenedByWaitsForAProcessor) {
   const std::vector<Finding> findings = ClaimsOf<SlowRankOperator>(job.Finish());
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].function, "");
+  EXPECT_NE(FindMeasure(findings[0], kSharedProcessors), nullptr) << "a wait that no sample saw";
   const Measure* unattributed = FindMeasure(findings[0], "unattributed_time_per_step");
   ASSERT_NE(unattributed, nullptr);
   EXPECT_NEAR(unattributed->culprit, 24e6, 1e3);
