@@ -166,8 +166,10 @@ std::vector<Finding> MergeRoaming(std::vector<Finding> claims, size_t hosts) {
   claims.erase(others, claims.end());
   const size_t ranks = RanksOf(merged);
   Finding finding = RoamingOf(std::move(merged), ranks);
-  if (finding.function.starts_with(kWaitForProcessor) &&
-      FindMeasure(finding, kSeenInWindows) == nullptr) {
+  // Where processors are short, one accident of the host may meet several ranks.
+  const bool may_be_chance = finding.function.starts_with(kWaitForProcessor) ||
+                             FindMeasure(finding, kSharedProcessors) != nullptr;
+  if (may_be_chance && FindMeasure(finding, kSeenInWindows) == nullptr) {
     finding.evidence.push_back({std::string(kSeenInWindows), "count", 1, 0,
                                 static_cast<double>(kWindowsOfSharedWaits), 1});
   }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "diagnosis/explanation/rotating_straggler.h"
+#include "diagnosis/measurements/thread_function.h"
 #include "diagnosis/report/finding_measures.h"
 #include "diagnosis/report/subkinds.h"
 
@@ -159,6 +160,23 @@ TEST(MergeRoaming, WhatIsMeasuredOverAllRanksNamesTheFunction) {
   };
   EXPECT_EQ(function_of(16), "collect");
   EXPECT_EQ(function_of(14), "both") << "costs less than half as much";
+}
+
+TEST(MergeRoaming, WhereProcessorsAreShortTurnsNeedFourWindows) {
+  for (const bool are_short : {false, true}) {
+    std::vector<Finding> claims;
+    for (const int32_t rank : {1, 4, 6}) {
+      claims.push_back(Occasional(rank, "input", 1));
+      if (are_short) claims.back().evidence.push_back({std::string(kSharedProcessors), "ns"});
+    }
+    const std::vector<Finding> merged = MergeRoaming(std::move(claims));
+    ASSERT_THAT(merged, SizeIs(1));
+    const Measure* seen = FindMeasure(merged[0], kSeenInWindows);
+    ASSERT_EQ(seen != nullptr, are_short);
+    if (are_short) {
+      EXPECT_EQ(seen->threshold, kWindowsOfSharedWaits);
+    }
+  }
 }
 
 TEST(MergeRoaming, WhatTheStepsNameOtherwiseIsAskedForAgain) {

@@ -331,10 +331,7 @@ bool ClaimMemory::IsRipe(const Record& record, const Finding& claim) {
 
 bool ClaimMemory::IsDue(const Record& record, const Finding& claim) {
   if (claim.subkind == kRoaming) {
-    // In a window that is shorter than accidents may be, one of them meets all ranks.
-    const int64_t fewest = WindowsOfAccidents(record) > 1 ? 2 : 1;
-    return CostsItsShare(record, options_.min_share) &&
-           WindowsOf(record) >= std::max(fewest, record.least_windows);
+    return CostsItsShare(record, options_.min_share) && WindowsOf(record) >= record.least_windows;
   }
   return IsRipe(record, claim);
 }
