@@ -126,6 +126,7 @@ class ClaimMemory {
   size_t RanksThatRoam(const Record& record) const;
   int64_t TimeOfAccidentsNs() const;
   int64_t WindowsOfAccidents(const Record& record) const;
+  double TimeOfTurnsNs(const Record& record, bool own) const;
   bool IsBeyondTurns(const Record& record, const Finding& claim);
   bool MayBeABriefNeighbor(const Record& record) const;
   bool MayBeOneAccident(const Record& record, const Finding& claim) const;

@@ -140,27 +140,38 @@ bool ClaimMemory::MayBeABriefNeighbor(const Record& record) const {
   return WindowsOf(record, kept, MayBeANeighbor) < needed;
 }
 
+// How long the ranks were late that are, or are not, those of the record: in most steps of a window
+// for all of it, else once.
+double ClaimMemory::TimeOfTurnsNs(const Record& record, bool own) const {
+  std::map<std::pair<int64_t, int32_t>, double> turns;  // by window and rank
+  for (const Record& other : records_) {
+    if (other.kind != record.kind || other.ripe || other.ranks.empty()) continue;
+    if (SameFault(record, other) != own) continue;
+    const auto accident_ns = static_cast<double>(TimeOfAccidentsNs());
+    const auto window_ns = static_cast<double>(other.duration_ns);
+    const int32_t rank = own ? 0 : other.ranks.front();
+    turns[{other.window, rank}] =
+        IsOccasional(other) ? std::min(window_ns, accident_ns) : window_ns;
+  }
+  double time_ns = 0;
+  for (const auto& [turn, ns] : turns) time_ns += ns;
+  return time_ns;
+}
+
 // Where all ranks of a host wait for processors, somebody waits longest in every period of the
 // scheduler's accidents. The rank must be the one in so many of them that chance makes it so in
 // fewer jobs than the false-alarm rate. What became a finding is none of these.
 bool ClaimMemory::IsBeyondTurns(const Record& record, const Finding& claim) {
-  std::set<int64_t> own;
-  std::set<std::pair<int64_t, int32_t>> others;
-  for (const Record& other : records_) {
-    if (other.kind != record.kind || other.ripe || other.ranks.empty()) continue;
-    if (SameFault(record, other)) {
-      own.insert(other.window);
-    } else {
-      others.insert({other.window, other.ranks.front()});
-    }
-  }
   const double places = static_cast<double>(claim.ranks_seen) /
                         static_cast<double>(std::max<size_t>(1, record.ranks.size()));
   if (places <= 1) return true;
-  const auto period = static_cast<size_t>(WindowsOfAccidents(record));
-  const size_t turns = own.size() / period;
-  const double p_value = places * BinomialTail(turns + others.size() / period, turns, 1 / places);
-  return turns > 0 && p_value < SpendFalseAlarms();
+  const auto periods = [&](bool own) {
+    return static_cast<uint64_t>(TimeOfTurnsNs(record, own) /
+                                 static_cast<double>(TimeOfAccidentsNs()));
+  };
+  const uint64_t own = periods(true);
+  const double p_value = places * BinomialTail(own + periods(false), own, 1 / places);
+  return own > 0 && p_value < SpendFalseAlarms();
 }
 
 // A single window shows no more than the scheduler may take at once, in single steps or by less
