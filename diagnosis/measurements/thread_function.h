@@ -17,7 +17,7 @@ inline bool RunsOnThread(FunctionClass function_class) {
 // who had it instead.
 inline constexpr std::string_view kWaitForProcessor = "(runnable, waiting for a processor";
 // And producers/python so much of a wait for a batch in which the worker that loads it waited for
-// one: the name then goes on so.
+// one: the name then ends so.
 inline constexpr std::string_view kOfLoaderWorkers = ": the data loader's workers)";
 inline constexpr std::string_view kWaitForGil = "(waiting for the GIL";
 // Ranks that share too few processors wait for them at different times. A claim about such waits
