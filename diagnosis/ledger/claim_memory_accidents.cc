@@ -162,7 +162,7 @@ double ClaimMemory::TimeOfTurnsNs(const Record& record, bool own) const {
 // scheduler's accidents. The rank must be the one in so many of them that chance makes it so in
 // fewer jobs than the false-alarm rate. What became a finding is none of these.
 bool ClaimMemory::IsBeyondTurns(const Record& record, const Finding& claim) {
-  const double places = static_cast<double>(claim.ranks_seen) /
+  const double places = static_cast<double>(std::max(claim.ranks_seen, claim.world_size)) /
                         static_cast<double>(std::max<size_t>(1, record.ranks.size()));
   if (places <= 1) return true;
   const auto periods = [&](bool own) {

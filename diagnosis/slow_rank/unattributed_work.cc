@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "diagnosis/measurements/sampled_stacks.h"
 #include "diagnosis/measurements/starvation.h"
 #include "diagnosis/measurements/symptom.h"
 #include "diagnosis/measurements/thread_function.h"
@@ -124,7 +125,9 @@ Finding DescribeUnattributedWork(const CrossRankView& view, const BusyTime& busy
   finding.suggested_action = fmt::format(
       "Capture the trace of {} again, whole and with Python stacks: it shows what runs there.",
       PlaceOf(rank));
-  SayThatProcessorsAreShared(view, busy.rank, &finding);  // a wait that no sample saw
+  // Where stacks are sampled it may be a wait that no sample saw.
+  if (std::ranges::any_of(rank.batch->patterns, IsSeenInStacks))
+    SayThatProcessorsAreShared(view, busy.rank, &finding);
   return finding;
 }
 
