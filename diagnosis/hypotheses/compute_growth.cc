@@ -434,7 +434,7 @@ class GrowthTable {
     if (growth.cause == GrowthCause::kDevice) growth.undecided = causes.of_device_undecided();
   }
 
-  // Only a clock that was seen tells a device that is shared from one that is throttled.
+  // Samples of the clock tell a shared device from a throttled one.
   static GrowthCause CauseOfDevice(std::optional<DeviceCause> decided, bool has_clock) {
     if (!decided) return GrowthCause::kDevice;
     switch (*decided) {

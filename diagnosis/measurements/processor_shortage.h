@@ -21,12 +21,20 @@ inline constexpr int64_t kTimeOfAccidentsNs = 100 * kSchedulingPeriodNs;
 // which rank waits longest, and when.
 inline constexpr double kShareOfShortage = 0.01;
 
-// Of the time that all ranks on the rank's host spend in steps, the share in which their training
-// threads could have run and were not let (thread_function.h: kWaitForProcessor), from 0 to 1. 0
-// where nobody recorded it.
-double ShareWaitingForProcessors(const CrossRankView& view, RankIndex rank);
-
-// The same of the other ranks on its host; 0 where there are none.
+// Of the time that the other ranks on the rank's host spend in steps, the share in which their
+// training threads could have run and were not let (thread_function.h: kWaitForProcessor), from 0
+// to 1. 0 where nobody recorded it, and where there are no others.
 double ShareOthersWaitForProcessors(const CrossRankView& view, RankIndex rank);
+
+// How long the rank, which has steps, and the others on its host wait for a processor in a mean
+// step of the rank.
+struct ProcessorWaits {
+  double own_ns = 0;
+  double others_ns = 0;
+  double step_ns = 0;
+  double steps = 0;
+  bool are_shared() const { return others_ns >= kShareOfShortage * step_ns && others_ns > 0; }
+};
+ProcessorWaits ProcessorWaitsOf(const CrossRankView& view, RankIndex rank);
 
 }  // namespace eroica

@@ -18,13 +18,16 @@ TEST(ProcessorShortage, IsTheHostsAndNotTheRanks) {
   for (uint32_t rank = 0; rank < 4; ++rank) job.Run(rank, wait, 20);
   job.Finish();
   const CrossRankView view(job.batches(), job.summaries());
-  const double share = ShareWaitingForProcessors(view, 0);
+  const double share = ShareOthersWaitForProcessors(view, 0);
   EXPECT_GT(share, 0.05);
-  EXPECT_LT(share, 0.2) << "half of the ranks, a fifth of a step";
-  EXPECT_EQ(ShareWaitingForProcessors(view, 7), share) << "it waits for none itself";
-  EXPECT_EQ(ShareWaitingForProcessors(view, 8), 0) << "the other host";
-  EXPECT_LT(ShareOthersWaitForProcessors(view, 0), share) << "three others of seven";
+  EXPECT_LT(share, 0.2) << "three others of seven, a fifth of a step";
   EXPECT_GT(ShareOthersWaitForProcessors(view, 7), share) << "four others of seven";
+  EXPECT_EQ(ShareOthersWaitForProcessors(view, 8), 0) << "the other host";
+  const ProcessorWaits waits = ProcessorWaitsOf(view, 0);
+  EXPECT_NEAR(waits.own_ns, 20e6, 1e3);
+  EXPECT_NEAR(waits.others_ns, share * waits.step_ns, 1);
+  EXPECT_TRUE(waits.are_shared());
+  EXPECT_FALSE(ProcessorWaitsOf(view, 8).are_shared());
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "diagnosis/deciding_numbers.h"
 #include "diagnosis/hypotheses/compute_growth.h"
 #include "diagnosis/measurements/lasting_excess.h"
+#include "diagnosis/measurements/processor_shortage.h"
 #include "diagnosis/measurements/sampled_stacks.h"
 #include "diagnosis/measurements/starvation.h"
 #include "diagnosis/measurements/thread_function.h"
@@ -177,15 +178,14 @@ void TellLargestPart(const CrossRankView& view, const BusyTime& busy,
 bool MayBeShortageOfProcessors(const CrossRankView& view, const BusyTime& busy,
                                const CauseFunction& cause) {
   if (cause.name.starts_with(kWaitForProcessor) || IsWholeThread(cause.name)) return true;
-  const PatternBatch& batch = *view.ranks()[busy.rank].batch;
-  return cause.peers_ns > 0 &&
-         CriticalProcessorWaitNs(batch) >= busy.excess_ns * static_cast<double>(batch.steps.size());
+  return cause.peers_ns > 0 && ProcessorWaitsOf(view, busy.rank).own_ns >= busy.excess_ns;
 }
 
 // What the rank is late by beside its waits for a processor, where another function is named.
 double ChargedNs(const CrossRankView& view, const BusyTime& busy, const CauseFunction& cause) {
   if (IsStarvation(cause.name) || IsWholeThread(cause.name)) return busy.excess_ns;
-  const double rest_ns = busy.excess_ns - LateByWaitsForProcessors(view, busy);
+  const ProcessorWaits waits = ProcessorWaitsOf(view, busy.rank);
+  const double rest_ns = busy.excess_ns - std::max(0.0, waits.own_ns - waits.others_ns);
   return std::clamp(cause.own_ns - cause.peers_ns, std::max(0.0, rest_ns), busy.excess_ns);
 }
 

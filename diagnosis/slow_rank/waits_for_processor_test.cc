@@ -64,8 +64,8 @@ TEST(WaitsForAProcessor, WhereOthersWaitTooItMayBeChance) {
   }
 }
 
-// Threads beside the rank's own get no processor either, and what it runs lasts. What only this
-// rank runs, and what it is late in by more than it waits, is no chance.
+// Threads beside the rank's own get no processor either, and what it runs lasts. A function
+// that this rank alone runs is no chance, nor is one that makes it later than its waits do.
 TEST(WaitsForAProcessor, NorMayWhatPeersRunTooBeTheRanksOwn) {
   struct Case {
     double own_wait_ms, peers_ms;

@@ -68,7 +68,7 @@ class SmallJob {
   double late_ms = 0;                    // of rank 2's host, each step
   bool hangs = false;                    // rank 2 never comes to the last collective
   std::string mark = "user_annotation";  // the category of its steps
-  double stall_ms = 0;       // in a kernel of ranks 0, 1 and 3 by turns, in three of seven steps
+  double stall_ms = 0;       // in a kernel of rank 0, 1 or 3 in turn, three times in seven steps
   double host_stall_ms = 0;  // the same before the kernel
   double slower = 0;         // share by which the kernels of ranks 0, 1 and 3 take longer for good
   int steps = 14;

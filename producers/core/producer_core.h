@@ -135,8 +135,8 @@ typedef struct {
 // Starts the core in this process, once; later calls add what they know. True where events are now
 // taken. False: switched off (EROICA_DISABLE), no destination (neither EROICA_RECORDING nor
 // EROICA_BOOTSTRAP), not a rank, a child of a process that is attached and keeps its rank, or
-// something failed: training goes on, and one line on standard error says why (nothing where Eroica
-// was not asked for). [setup]
+// something failed: training continues, and one line on standard error says why (nothing where
+// Eroica was not asked for). [setup]
 bool eroica_attach(const EroicaAttachOptions* options);
 // Sends what is there, for at most timeout_ms, says how much was lost, and stops. At exit the core
 // does it by itself. [setup]

@@ -17,7 +17,7 @@ class SeenFunctions {
 
   // length_ns: of the stretch, > 0.
   void Add(int64_t length_ns, uint32_t function);
-  // One entry a sample, equal ones side by side, of the length most alike that was seen.
+  // One entry a sample, equal ones side by side, of the seen length that is nearest.
   std::vector<uint32_t> In(int64_t length_ns) const;
   uint32_t newest() const { return newest_; }  // of any length; 0 before the first
 
