@@ -1,6 +1,7 @@
 """What is known of the worker that loads a batch."""
 
 import os
+import shutil
 import sys
 import tempfile
 import types
@@ -21,11 +22,11 @@ class LoaderWorkerTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.addCleanup(setattr, loader_worker, "_PROC", loader_worker._PROC)
-        self.addCleanup(loader_worker._waited.clear)
+        self.addCleanup(loader_worker._workers.clear)
         loader_worker._PROC = folder.name
 
-    def write(self, process, text):
-        folder = os.path.join(loader_worker._PROC, str(process))
+    def write(self, process, text, thread=None):
+        folder = os.path.join(loader_worker._PROC, str(process), "task", str(thread or process))
         os.makedirs(folder, exist_ok=True)
         with open(os.path.join(folder, "schedstat"), "w", encoding="ascii") as file:
             file.write(text)
@@ -38,6 +39,7 @@ class LoaderWorkerTest(unittest.TestCase):
         for other in (iterator(7), types.SimpleNamespace(), None):
             self.assertIsNone(loader_worker.of(other))
         self.assertEqual(loader_worker.starved_ns(None), 0)
+        loader_worker.passed(None)
 
     def test_it_starves_from_one_batch_to_the_next(self):
         self.write(100, "7000 1000000 3\n")
@@ -48,8 +50,39 @@ class LoaderWorkerTest(unittest.TestCase):
         self.assertEqual(loader_worker.starved_ns(100), 3_000_000)
         self.assertEqual(loader_worker.starved_ns(100), 0)
 
+    def test_the_threads_that_send_the_batch_count(self):
+        self.write(100, "1 1000000 1")
+        self.write(100, "1 2000000 1", thread=101)
+        loader_worker.starved_ns(100)
+        self.write(100, "1 1500000 1")
+        self.write(100, "1 6000000 1", thread=101)
+        self.assertEqual(loader_worker.starved_ns(100), 4_500_000)
+
+    def test_a_thread_that_ends_or_begins_is_noticed(self):
+        self.write(100, "1 0 1")
+        self.write(100, "1 0 1", thread=101)
+        loader_worker.starved_ns(100)
+        shutil.rmtree(os.path.join(loader_worker._PROC, "100", "task", "101"))
+        self.write(100, "1 5000000 1", thread=102)
+        self.write(100, "1 1000000 1")
+        self.assertEqual(loader_worker.starved_ns(100), 1_000_000, "the end is noticed")
+        self.assertEqual(loader_worker.starved_ns(100), 0, "the new one is read first")
+        self.write(100, "1 8000000 1", thread=102)
+        self.assertEqual(loader_worker.starved_ns(100), 3_000_000)
+
+    def test_what_passed_unread_is_shared_out(self):
+        self.write(100, "1 0 1")
+        loader_worker.starved_ns(100)
+        for _ in range(3):
+            loader_worker.passed(100)
+        self.write(100, "1 8000000 1")
+        self.assertEqual(loader_worker.starved_ns(100), 2_000_000)
+        self.write(100, "1 9000000 1")
+        self.assertEqual(loader_worker.starved_ns(100), 1_000_000)
+
     def test_what_the_kernel_does_not_say_is_nothing(self):
         self.assertEqual(loader_worker.starved_ns(300), 0)
+        self.assertEqual(loader_worker.own_waited_ns(), 0)
         for text in ("", "7000", "a b c"):
             self.write(300, text)
             self.assertEqual(loader_worker.starved_ns(300), 0, text)
@@ -60,14 +93,21 @@ class LoaderWorkerTest(unittest.TestCase):
 
     def test_what_is_remembered_has_a_bound(self):
         self.write(100, "1 1 1")
-        loader_worker._waited.update({process: 0 for process in range(1000, 1000 + loader_worker._MOST)})
+        most = loader_worker._MOST
+        loader_worker._workers.update((n, loader_worker._Worker()) for n in range(1000, 1000 + most))
         loader_worker.starved_ns(100)
-        self.assertEqual(loader_worker._waited, {100: 1})
+        self.assertEqual(list(loader_worker._workers), [100])
+        for thread in range(1000, 1100):
+            self.write(200, "1 1 1", thread=thread)
+        loader_worker.starved_ns(200)
+        self.assertEqual(len(loader_worker._workers[200].threads), loader_worker._MOST_THREADS)
 
     @unittest.skipUnless(os.path.exists("/proc/self/schedstat"), "a kernel without schedstat")
     def test_this_kernel_says_it(self):
         loader_worker._PROC = "/proc"
-        self.assertIsNotNone(loader_worker._waited_ns(os.getpid()))
+        self.assertEqual(loader_worker.starved_ns(os.getpid()), 0)
+        self.assertIn(str(os.getpid()), loader_worker._workers[os.getpid()].threads)
+        self.assertGreaterEqual(loader_worker.own_waited_ns(), 0)
 
 
 if __name__ == "__main__":

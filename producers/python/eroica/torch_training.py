@@ -27,32 +27,43 @@ def patch_dataloader(module):
         _loading.data = True
         stages.data_begins()
         loader = args[0]
-        worker = None
+        worker = own_ns = None
         if isinstance(loader, workers):
             name, waits = data_wait.name_of(loader), constants.WAIT_OTHER
-            worker = loader_worker.of(loader)
+            worker, own_ns = loader_worker.of(loader), loader_worker.own_waited_ns()
         else:  # what the dataset runs has a name of its own
             name, waits = f"enumerate(DataLoader)#{type(loader).__name__}.__next__", constants.WAIT_NONE
         function = annotations.function_of(name, waits)
         start = monotonic_ns()  # its interval holds what runs in it
         life.native.enter(function, waits != constants.WAIT_NONE)
-        return start, function, worker
+        return start, function, worker, own_ns
 
     def ended(token, _result, _error):
-        start, function, worker = token
+        start, function, worker, own_ns = token
         _loading.data = False
-        if life.on:
-            starved_until_now(start, worker)
-            life.native.interval(start, function)
-
-    def starved_until_now(start, worker):
-        now = monotonic_ns()
-        starved = min(loader_worker.starved_ns(worker), now - start)
-        if starved < loader_worker.LEAST_NS:
+        if not life.on:
             return
-        function = annotations.function_of(loader_worker.FUNCTION, constants.WAIT_OTHER)
+        if own_ns is not None:
+            starved(monotonic_ns() - start, worker, own_ns)
+        life.native.interval(start, function)
+
+    def starved(waited_ns, worker, own_ns):
+        """Tells the parts of the wait in which its threads had no processor, one within the other."""
+        if waited_ns < loader_worker.LEAST_WAIT_NS:
+            loader_worker.passed(worker)
+            return
+        own_ns = min(loader_worker.own_waited_ns() - own_ns, waited_ns)
+        workers_ns = min(loader_worker.starved_ns(worker), waited_ns - own_ns)
+        until_now(own_ns, loader_worker.OWN)
+        if workers_ns >= loader_worker.LEAST_NS:
+            until_now(workers_ns + own_ns, loader_worker.WORKERS)
+
+    def until_now(length_ns, name):
+        if length_ns < loader_worker.LEAST_NS:
+            return
+        function = annotations.function_of(name, constants.WAIT_OTHER)
         life.native.enter(function, True)
-        life.native.interval(now - starved, function)
+        life.native.interval(monotonic_ns() - length_ns, function)
 
     patches.replace(base, "__next__", watch(base.__next__, begins, ended))
 
