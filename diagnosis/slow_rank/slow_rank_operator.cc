@@ -146,6 +146,12 @@ bool MayBeSamplingNoise(const PatternBatch& batch, const CauseFunction& cause) {
          kErrors;
 }
 
+// Whether it lasts longer than the rank is busy at all: it passes while the rank waits for others,
+// too, for a part that is not known, and is no name for what makes the rank busier.
+bool LastsBeyondWork(const BusyTime& busy, const CauseFunction& cause) {
+  return cause.own_ns > busy.busy_ns;
+}
+
 // A checkpoint, an evaluation, a reload: what runs in a single step is no habit of the rank,
 // however much else makes it late in the others.
 bool RanOnce(const PatternBatch& batch, const CauseFunction& cause) {
@@ -285,7 +291,8 @@ void SlowRankOperator::EvaluateLasting(const CrossRankView& view, const BusyTime
                  FindCauseFunction(view, busy->rank, busy->excess_ns, options_.cause)) {
     const PatternBatch& batch = *view.ranks()[busy->rank].batch;
     if (cause->specificity >= options_.min_specificity && !MayBeSamplingNoise(batch, *cause) &&
-        !RanOnce(batch, *cause) && IsLateBesideKernels(lasting, *busy, growth))
+        !LastsBeyondWork(*busy, *cause) && !RanOnce(batch, *cause) &&
+        IsLateBesideKernels(lasting, *busy, growth))
       findings.push_back(Describe(view, *busy, *cause, true, options_));
   }
   if (findings.size() > before) TellLasting(lasting, findings.back());
@@ -316,7 +323,9 @@ std::optional<CauseFunction> SlowRankOperator::FunctionOf(const CrossRankView& v
     cause = FindOccasionalFunction(view, busy.rank, busy.excess_ns, busy.steps / 2, options_.cause);
   if (cause && PeersRunItInTime(view, busy, *cause)) cause.reset();
   if (!cause) cause = FindCauseFunction(view, busy.rank, busy.excess_ns, options_.cause);
-  if (cause && MayBeSamplingNoise(*view.ranks()[busy.rank].batch, *cause)) cause.reset();
+  if (cause &&
+      (MayBeSamplingNoise(*view.ranks()[busy.rank].batch, *cause) || LastsBeyondWork(busy, *cause)))
+    cause.reset();
   return cause;
 }
 
@@ -349,7 +358,8 @@ void SlowRankOperator::EvaluateFunctions(const CrossRankView& view, const BusyTi
   if (cause && cause->function_class == FunctionClass::kGpuCompute &&
       (few_kernels || IsUnevenWork(growth)))
     return;
-  if (cause && cause->specificity >= options_.min_slowdown_unexplained) {
+  if (cause && cause->specificity >= options_.min_slowdown_unexplained &&
+      !LastsBeyondWork(busy, *cause)) {
     findings.push_back(Describe(view, busy, *cause, false, options_));
   } else if (unattributed) {
     findings.push_back(

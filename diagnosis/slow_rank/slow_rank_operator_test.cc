@@ -457,5 +457,23 @@ TEST(SlowRankOperator, AWaitForWorkersIsSaidAsOne) {
   EXPECT_THAT(found[0].suggested_action, HasSubstr("what loads the batches of rank 2"));
 }
 
+// FSDP2 issues a gather while another one waits for the peers: what the thread is seen in then makes
+// nobody late.
+TEST(SlowRankOperator, AFunctionThatLastsLongerThanItsRankIsBusyIsNotItsName) {
+  for (const double in_waits_ms : {0.0, 25.0}) {
+    TrainingView job(4, 16);
+    job.RunOnAll("forward", 15, "train > main");
+    job.Run(2, "gather", 30, "train > main");
+    for (uint32_t step = 0; step < 16; ++step) job.Jitter(2, step, -in_waits_ms);
+    const std::vector<Finding> found = ClaimsOf<SlowRankOperator>(job.Finish());
+    if (in_waits_ms > 0) {
+      EXPECT_THAT(found, IsEmpty());
+    } else {
+      ASSERT_THAT(found, SizeIs(1));
+      EXPECT_EQ(found[0].function, "gather");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace eroica
