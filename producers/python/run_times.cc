@@ -3,12 +3,22 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
 #include "schemas/time_unit.h"
 
 namespace eroica {
+
+RunTimes CountedBefore(const RunTimes& read, int64_t ago_ns,
+                       const std::optional<RunTimes>& before) {
+  constexpr int64_t kReadingNs = 50'000;
+  if (ago_ns <= kReadingNs) return read;
+  const int64_t least_ns = before ? before->runnable_ns : 0;
+  const int64_t runnable_ns = std::max(least_ns, read.runnable_ns - ago_ns);
+  return {read.on_processor_ns, std::min(runnable_ns, read.runnable_ns)};
+}
 
 // How the clock follows from the thread's number is part of the kernel's ABI;
 // pthread_getcpuclockid makes it in the same way, of threads that somebody has a pthread_t of.

@@ -14,6 +14,11 @@ struct RunTimes {
   int64_t runnable_ns = 0;  // waited for a processor
 };
 
+// What had been counted some time before the thread read it itself. A thread that reads takes a few
+// microseconds: the rest of that time it waited, since the kernel takes a processor away where a
+// thread enters it, and with the reading of its counts one does. before: an earlier reading.
+RunTimes CountedBefore(const RunTimes& read, int64_t ago_ns, const std::optional<RunTimes>& before);
+
 // The clock of what a thread of this process has used of processors.
 clockid_t ProcessorClockOf(int thread_id);
 

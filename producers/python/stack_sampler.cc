@@ -116,12 +116,11 @@ StackSamplerStatistics StackSampler::Read() const {
 void* StackSampler::Run(void* self) {
   RunInBackground("eroica-stacks");
   static std::atomic<bool> said{false};
-  RunAtBoundary(
-      [self] { static_cast<StackSampler*>(self)->Loop(); },
-      [](const Thrown& thrown) {
-        eroica_reports_processor_waits(false);  // the host sampler does from here on
-        SayThrownOnce(&said, "the sampler of Python's stacks", thrown);
-      });
+  RunAtBoundary([self] { static_cast<StackSampler*>(self)->Loop(); },
+                [](const Thrown& thrown) {
+                  eroica_reports_processor_waits(false);  // the host sampler does from here on
+                  SayThrownOnce(&said, "the sampler of Python's stacks", thrown);
+                });
   return nullptr;
 }
 
@@ -300,7 +299,12 @@ void StackSampler::CutLongStretch(int64_t now_ns) {
                             request_.load(std::memory_order_relaxed) != Request::kIdle;
   if (awaits_stack) return;
   PassBoundaries(now_ns);
-  if (account_ && attribution_.IsLong(now_ns)) attribution_.Cut(now_ns, account_->Times());
+  if (!account_ || !attribution_.IsLong(now_ns)) return;
+  // This thread may have waited for a processor since: the counts are of the moment after.
+  const std::optional<RunTimes> times = account_->Times();
+  const int64_t here_ns = eroica_now_ns();
+  PassBoundaries(here_ns);
+  if (attribution_.IsLong(here_ns)) attribution_.Cut(here_ns, times);
 }
 
 uint32_t StackSampler::ProcessorWait() {

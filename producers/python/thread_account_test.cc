@@ -45,6 +45,23 @@ TEST(ThreadAccount, TimesOfAThreadThatRunsAreThoseOfNow) {
   }
 }
 
+// A thread loses its processor where it enters the kernel, and to read its counts is such a place:
+// that wait belongs to what follows the moment for which it read, not to what came before it.
+TEST(RunTimes, WhatAThreadWaitedBeforeItReadIsNotOfTheMomentBefore) {
+  const RunTimes before{.on_processor_ns = 1'000'000, .runnable_ns = 2'000'000};
+  const RunTimes read{.on_processor_ns = 3'000'000, .runnable_ns = 9'000'000};
+  const auto runnable = [&](int64_t ago_ns, const std::optional<RunTimes>& earlier) {
+    const RunTimes counted = CountedBefore(read, ago_ns, earlier);
+    EXPECT_EQ(counted.on_processor_ns, read.on_processor_ns);
+    return counted.runnable_ns;
+  };
+  EXPECT_EQ(runnable(4'000'000, before), 5'000'000);
+  EXPECT_EQ(runnable(20'000, before), 9'000'000) << "the reading itself";
+  EXPECT_EQ(runnable(8'000'000, before), 2'000'000) << "what was counted before";
+  EXPECT_EQ(runnable(20'000'000, std::nullopt), 0);
+  EXPECT_EQ(runnable(-4'000'000, before), 9'000'000) << "a clock that is set back";
+}
+
 TEST(ThreadAccount, SaysThatItsThreadHasEnded) {
   std::promise<void> end;
   std::promise<int> started;
