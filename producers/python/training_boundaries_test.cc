@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <thread>
 
@@ -112,11 +113,14 @@ TEST_F(TrainingBoundariesTest, TheLastOneBeforeNewOnesAreDroppedIsInNothing) {
 TEST_F(TrainingBoundariesTest, HaveWhatTheThreadHasRun) {
   const int64_t begin_ns = eroica_now_ns();
   PassBoundary(begin_ns, BoundaryKind::kStep);
-  PassBoundary(begin_ns + 1'000, BoundaryKind::kStep);
+  PassBoundary(begin_ns + 200'000, BoundaryKind::kStep);  // is estimated, and not asked for
+  const int64_t most_ns = std::max<int64_t>(200'000, eroica_now_ns() - begin_ns);
   const auto first = TakeBoundary(INT64_MAX), second = TakeBoundary(INT64_MAX);
   if (!first->times) GTEST_SKIP() << "this kernel does not count";
   EXPECT_GT(first->times->on_processor_ns, 0);
-  EXPECT_EQ(second->times->on_processor_ns, first->times->on_processor_ns + 1'000);
+  EXPECT_GT(second->times->on_processor_ns, first->times->on_processor_ns);
+  EXPECT_LE(second->times->on_processor_ns, first->times->on_processor_ns + most_ns);
+  EXPECT_GE(second->times->runnable_ns, first->times->runnable_ns);
 }
 
 }  // namespace
