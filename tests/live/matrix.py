@@ -26,6 +26,7 @@ import tempfile
 import time
 import tomllib
 
+import function_time
 import judge
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -208,6 +209,7 @@ def run_case(args, case, plain, folder):
               "step_ms": healthy_step_ms(case, ranks)}
     findings = [] if plain or code != 0 else read_findings(args.eroica, recording)
     record.update(verdict_of(case, plain, code, record["effect"], findings))
+    record["time"] = function_time.of(case, findings, ranks) if isinstance(findings, list) else None
     return record
 
 
@@ -237,7 +239,7 @@ def healthy_step_ms(case, ranks):
 def table(cases, records):
     """Rows of text: one a case."""
     header = ["case", "truth", "runs", *VERDICTS, "function", "cause", "false findings",
-              "effect", "step", "plain step"]
+              "time", "told of measured", "effect", "step", "plain step"]
     rows = [header]
     for case in cases:
         runs = [r for r in records if r["case"] == case["name"] and not r["plain"]]
@@ -250,10 +252,17 @@ def table(cases, records):
             f"{sum(r['function'] for r in right)}/{len(right)}" if right else "",
             f"{sum(r['cause'] for r in right)}/{len(right)}" if right else "",
             str(sum(len(r.get("false", [])) for r in runs if r["verdict"] != "void")),
+            *time_texts([r["time"] for r in runs if r.get("time")]),
             median_text([r["effect"] for r in runs + plain], "{:.0%}"),
             median_text([r["step_ms"] for r in runs], "{:.0f} ms"),
             median_text([r["step_ms"] for r in plain], "{:.0f} ms")])
     return rows
+
+
+def time_texts(times):
+    """In how many runs the function's time is right, and the times."""
+    return (f"{sum(map(function_time.is_close, times))}/{len(times)}" if times else "",
+            "; ".join(f"{t['told_ms']:.1f} of {t['measured_ms']:.1f} ms" for t in times))
 
 
 def truth_in_words(truth):

@@ -281,8 +281,12 @@ class Runs(unittest.TestCase):
         records = [dict(judge.judge(COMPUTE, findings), case="compute", plain=False, effect=0.4,
                         step_ms=100.0) for findings in
                    ([finding(rank(3))], [finding(rank(1))], [], [finding(rank(3), function="f")])]
+        records[0]["time"] = {"told_ms": 31.0, "measured_ms": 30.0}
+        records[3]["time"] = {"told_ms": 40.0, "measured_ms": 30.0}
         header, row = matrix.table([COMPUTE], records)
         cells = dict(zip(header, row))
+        self.assertEqual((cells["time"], cells["told of measured"]),
+                         ("1/2", "31.0 of 30.0 ms; 40.0 of 30.0 ms"))
         self.assertEqual((cells["runs"], cells["right"], cells["wrong"], cells["missed"]),
                          ("4", "2", "1", "1"))
         self.assertEqual((cells["function"], cells["false findings"]), ("1/2", "1"))
