@@ -457,7 +457,7 @@ TEST(SlowRankOperator, AWaitForWorkersIsSaidAsOne) {
   EXPECT_THAT(found[0].suggested_action, HasSubstr("what loads the batches of rank 2"));
 }
 
-// FSDP2 issues a gather while another one waits for the peers: what its thread is seen in then makes
+// FSDP2 issues a gather while another one waits for the peers: what its thread is seen in makes
 // nobody late.
 TEST(SlowRankOperator, AFunctionThatLastsLongerThanItsRankIsBusyIsNotItsName) {
   for (const double in_waits_ms : {0.0, 25.0}) {
