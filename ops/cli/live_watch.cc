@@ -92,7 +92,7 @@ class Screen {
   }
   size_t resolved() const { return latest_.size() - open(); }
 
-  // none: as `eroica findings` says it of the same log.
+  // none: as `eroica findings` says it of the same log; empty where a finding is open.
   void Summarize(const NoFindings& none) const {
     if (options_.json) return SummarizeAsJson(none);
     if (!latest_.empty()) {
@@ -276,12 +276,16 @@ absl::Status WatchLive(const LiveWatchOptions& options) {
     if (absl::Status status = FollowNodes(options, **log, **reader, screen); !status.ok())
       return status;
   }
-  // A recording holds this job alone, Kafka those of everybody. The job has its own exit code, and
-  // does not wait for a broker that is gone.
-  const absl::StatusOr<NoFindings> none = NoFindingsBehind(
-      **log, options.config, options.run_node ? "" : options.job, screen.resolved());
-  if (!none.ok()) return none.status();
-  screen.Summarize(*none);
+  NoFindings none;
+  if (screen.open() == 0) {
+    // A recording holds this job alone, Kafka those of everybody. The job has its own exit code,
+    // and does not wait for a broker that is gone.
+    absl::StatusOr<NoFindings> why = NoFindingsBehind(
+        **log, options.config, options.run_node ? "" : options.job, screen.resolved());
+    if (!why.ok()) return why.status();
+    none = *std::move(why);
+  }
+  screen.Summarize(none);
   return absl::OkStatus();
 }
 

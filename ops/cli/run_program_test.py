@@ -420,6 +420,9 @@ class RunProgram(unittest.TestCase):
         last = err[err.rindex("== eroica, "):].splitlines()
         self.assertEqual([line.strip() for line in last[1:1 + len(titles)]], titles)
         any_open = any(finding["state"] != "resolved" for finding in found)
+        if any_open:
+            self.assertEqual([line for line in last[1 + len(titles):] if line.startswith("   - ")], [],
+                             "why nothing would be found is no word beside a finding")
         self.assertEqual(said.returncode, 1 if any_open else 0, said.stderr)
 
     def test_the_trainer_that_a_wrapper_starts_is_the_rank(self):
