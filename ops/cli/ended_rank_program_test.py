@@ -7,6 +7,11 @@ import sys
 import tempfile
 import unittest
 
+TESTING = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../producers/python/testing")
+sys.path.insert(0, TESTING)
+
+import torch_interpreter  # noqa: E402
+
 PROGRAM = os.environ["EROICA_TEST_PROGRAM"]
 DEADLINE_S = 60
 # A launcher of three ranks, as torchrun: where one fails it ends the others by SIGTERM, and itself with 1.
@@ -17,6 +22,8 @@ if "RANK" in os.environ:
     import eroica
     def load_batch():
         time.sleep(0.02)
+    def fail():
+        raise RuntimeError("its own")
     for step in range(120):
         eroica.step()
         load_batch()
@@ -36,6 +43,37 @@ for rank in ranks:
     rank.wait()
 sys.exit(1 if failed else 0)
 """
+# Two ranks, of which rank 1 leaves its loop at step 40. Rank 0 ends for a while: as large programs do.
+LEAVING = """
+import atexit, os, sys, time, torch, torch.distributed as dist
+def end_slowly():
+    time.sleep(1.5)
+def train(rank, ways):
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")
+    weight = torch.ones(8, requires_grad=True)
+    optimizer = torch.optim.SGD([weight], 1e-5)
+    for step in range(80):
+        if rank == 1 and step == 40:
+            os._exit(0)
+        (weight * weight).sum().backward()
+        if ways == "waits":
+            dist.all_reduce(weight.grad, async_op=True).wait()
+        else:
+            dist.all_reduce(weight.grad)
+        optimizer.step()
+        optimizer.zero_grad()
+        time.sleep(0.02)
+if __name__ == "__main__":
+    atexit.register(end_slowly)
+    train(int(os.environ["RANK"]), sys.argv[1])
+"""
+LAUNCHER = """
+import os, subprocess, sys
+ranks = [subprocess.Popen([sys.executable, *sys.argv[1:]], env=dict(os.environ, RANK=str(n), WORLD_SIZE="2"))
+         for n in range(2)]
+sys.exit(max(rank.wait() for rank in ranks))
+"""
 KILLED = "os.kill(os.getpid(), signal.SIGKILL)"
 
 
@@ -48,11 +86,11 @@ class EndedRankProgram(unittest.TestCase):
         with open(self.job, "w", encoding="utf-8") as file:
             file.write(JOB)
 
-    def call(self, *command):
+    def call(self, *command, **changes):
         ours = ("EROICA_", "RANK", "WORLD_SIZE", "PYTHONPATH")
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
         done = subprocess.run([PROGRAM, *command], cwd=self.folder, capture_output=True, text=True,
-                              env={**inherited, "PYTHONDONTWRITEBYTECODE": "1"}, timeout=2 * DEADLINE_S,
+                              env={**inherited, "PYTHONDONTWRITEBYTECODE": "1", **changes}, timeout=2 * DEADLINE_S,
                               check=False)
         return done.returncode, done.stdout, done.stderr
 
@@ -60,12 +98,12 @@ class EndedRankProgram(unittest.TestCase):
         code, _, said = self.call("run", "-o", self.recording, "--", sys.executable, self.job, does, str(lasts_s))
         return code, said
 
-    def expect_named(self, does, how):
+    def expect_named(self, does, how, place="train.py"):
         code, said = self.run_job(does)
         self.assertEqual(code, 1, said)
         # The note of where it stood is renewed twice a second, some 22 steps.
         self.assertRegex(said, rf"The process of rank 1 {how} (in|after) step ([2-5]\d|60)\b")
-        self.assertIn("its training thread in train.py", said.replace("\n", " "))
+        self.assertRegex(said.replace("\n", " "), f"its training thread in {place}")
         self.assertNotRegex(said, "The process of rank [02]", "they ended because of it")
         code, found, _ = self.call("findings", "--recording", self.recording)
         self.assertIn(f"The process of rank 1 {how}", found)
@@ -78,7 +116,23 @@ class EndedRankProgram(unittest.TestCase):
                           "crashed by SIGSEGV")
 
     def test_a_rank_whose_script_raises(self):
-        self.expect_named("raise RuntimeError('its own')", "ended with exit code 1")
+        self.expect_named("fail()", "ended with exit code 1", r"train.py\(\d+\): fail")
+
+    def test_a_rank_that_leaves_is_named_and_not_the_one_that_waits_for_it(self):
+        python = torch_interpreter.find()
+        if python is None:
+            self.skipTest("no PyTorch")
+        launcher = os.path.join(self.folder, "launch.py")
+        for file, text in ((self.job, LEAVING), (launcher, LAUNCHER)):
+            with open(file, "w", encoding="utf-8") as opened:
+                opened.write(text)
+        for ways in ("reduces", "waits"):
+            recording = f"{self.recording}-{ways}"
+            code, _, said = self.call("run", "-o", recording, "--", python, launcher, self.job, ways,
+                                      MASTER_ADDR="127.0.0.1", MASTER_PORT=torch_interpreter.free_port())
+            self.assertEqual(code, 1, said)
+            self.assertRegex(said, "The process of rank 1 ended with exit code 0", ways)
+            self.assertNotIn("The process of rank 0", said, ways)
 
     def test_a_replay_of_the_recording_finds_it_again(self):
         self.run_job(KILLED)

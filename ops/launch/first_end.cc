@@ -19,10 +19,12 @@ bool FailedByItself(const EndedRank& ended) {
   return ended.end.exit_code > 0 || ended.end.signal == SIGABRT;
 }
 
-// Its last note shows it in the backward pass or in a collective: it trained, and did not end.
+// Its last note shows it in the backward pass or in a collective, or that one of these raised: it
+// trained, and did not end.
 bool StoodInTraining(const EndedRank& ended) {
   if (!ended.place) return false;
-  constexpr std::array<std::string_view, 2> kTraining = {"torch/autograd/", "torch/distributed/"};
+  constexpr std::array<std::string_view, 3> kTraining = {"torch/autograd/", "torch/distributed/",
+                                                         "torch.distributed:"};
   return std::ranges::any_of(kTraining, [&](std::string_view part) {
     return ended.place->function.find(part) != std::string::npos ||
            ended.place->stack.find(part) != std::string::npos;

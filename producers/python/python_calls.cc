@@ -1,10 +1,16 @@
 #include "producers/python/python_calls.h"
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "producers/core/producer_core.h"
 #include "producers/python/python_frame.h"
 #include "producers/python/sampler_calls.h"
 #include "producers/python/thread_lane.h"
 #include "producers/python/training_boundaries.h"
+#include "schemas/thread_boundary.h"
 
 using eroica::BoundaryKind;
 using eroica::LaneOfThisThread;
@@ -54,6 +60,26 @@ void eroica_python_mark(int mark_kind) {
 uint32_t eroica_python_function(const char* name, int wait) {
   if (wait < 0) wait = static_cast<int>(eroica::WaitOfPythonFrame(name));
   return eroica_function(name, EROICA_PYTHON, wait, EROICA_NO_PARENT);
+}
+
+uint32_t eroica_python_frame(uint32_t parent, const char* file, int line, const char* function,
+                             const char* search_path) {
+  uint32_t number = parent;
+  eroica::RunAtBoundary(
+      [&] {
+        if (eroica::IsBootstrapFrame(file)) return;
+        std::vector<std::string_view> folders;
+        for (std::string_view rest = search_path; !rest.empty();) {
+          const size_t end = std::min(rest.find('\n'), rest.size());
+          folders.push_back(rest.substr(0, end));
+          rest.remove_prefix(std::min(end + 1, rest.size()));
+        }
+        const std::string name = eroica::PythonFrameName(file, line, function, folders);
+        const int wait = static_cast<int>(eroica::WaitOfPythonFrame(name));
+        number = eroica_function(name.c_str(), EROICA_PYTHON, wait, parent);
+      },
+      [](const eroica::Thrown&) {});  // without memory the frame is left out
+  return number;
 }
 
 uint32_t eroica_python_collective_function(const char* name) {

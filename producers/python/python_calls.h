@@ -24,6 +24,11 @@ void eroica_python_mark(int mark_kind);
 // The number of a function of class Python without a caller; wait as EROICA_WAIT_*, or -1 to go by
 // the name.
 uint32_t eroica_python_function(const char* name, int wait);
+// The number of a Python frame's function, called by parent (or EROICA_NO_PARENT), named as
+// PythonFrameName does; the parent's where the frame is the interpreter's own. search_path: of
+// sys.path, a folder a line.
+uint32_t eroica_python_frame(uint32_t parent, const char* file, int line, const char* function,
+                             const char* search_path);
 // The number of a collective's function, e.g. "gloo:all_reduce".
 uint32_t eroica_python_collective_function(const char* name);
 // A region of that function begins; covers: what stacks show in it is that function's (a wait, a

@@ -13,6 +13,7 @@
 #include "producers/core/producer_core.h"
 #include "producers/core/testing/recorded_core.h"
 #include "producers/python/full_trace.h"
+#include "producers/python/python_calls.h"
 #include "producers/python/sampler_calls.h"
 #include "producers/python/stack_sampler.h"
 #include "producers/python/testing/made_up_python.h"
@@ -127,6 +128,22 @@ TEST_F(SamplerBoundaryTest, AProfileFunctionThatThrowsTakesItselfOffAndIsSaid) {
             "(std::bad_alloc: std::bad_alloc). Training goes on.\n");
   EXPECT_FALSE(trace.IsInstalledOn(gettid()));
   EXPECT_EQ(made_up_python::CallUnderProfile(), -1) << "none is set";
+}
+
+// Throws at producers/python/python_calls.cc: the name of a frame
+TEST_F(SamplerBoundaryTest, AFrameWithoutMemoryForItsNameIsLeftOut) {
+  const auto frame = [](uint32_t parent) {
+    return eroica_python_frame(parent, "/jobs/train.py", 7, "main", "/jobs\n/usr/lib/python3.11");
+  };
+  const uint32_t caller = frame(EROICA_NO_PARENT);
+  ASSERT_NE(caller, EROICA_NO_PARENT);
+  {
+    const FailingNew failing(FailingNew::Where::kThisThread);
+    EXPECT_EQ(frame(caller), caller);
+    EXPECT_GT(failing.failed(), 0);
+  }
+  EXPECT_NE(frame(caller), caller);
+  EXPECT_EQ(recorded_core::Read().functions.at(caller).name, "train.py(7): main");
 }
 
 // Throws at producers/python/sampler_calls.cc: the start of the sampler

@@ -282,6 +282,7 @@ def _get_on():
         native.keep_rank()
     watch_exit()
     _register_at_fork()
+    at_end(_note_failure)  # behind the sampler's end
     _start_sampler()
     _call_all(_after_attach, 0)
 
@@ -306,6 +307,12 @@ def _start_sampler():
             say(f"no Python stacks: {why.decode('utf-8', 'replace')}")
     except Exception:
         say_exception("no Python stacks")
+
+
+def _note_failure():
+    from eroica import failure_place
+
+    failure_place.note_at_end()
 
 
 def _stop_sampler():

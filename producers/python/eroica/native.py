@@ -21,6 +21,7 @@ LIBRARIES = {"nccl": 1, "gloo": 2, "mpi": 3, "ucc": 4}
 STEP_END = 1
 CHECKPOINT_BEGIN, CHECKPOINT_END, EVALUATION_BEGIN, EVALUATION_END = 4, 5, 6, 7
 FORWARD_BEGIN, BACKWARD_BEGIN, OPTIMIZER_BEGIN = 10, 11, 12
+PYTHON = 3  # eroica::FunctionClass
 # eroica::WaitKind; -1: by the name
 WAIT_BY_NAME, WAIT_NONE, WAIT_PEER, WAIT_OTHER = -1, 0, 1, 2
 
@@ -56,6 +57,8 @@ _PROTOTYPES = {
     "keep_rank": ("core", "eroica_keep_rank", None, ()),
     "wants_full_trace": ("core", "eroica_wants_full_trace", ctypes.c_bool, ()),
     "trains": ("core", "eroica_trains", ctypes.c_bool, ()),
+    "training_function": ("core", "eroica_training_function", None, (_U32,)),
+    "function_within": ("core", "eroica_function", _U32, (_TEXT, _INT, _INT, _U32)),
     "communicator": (
         "core",
         "eroica_communicator_over",
@@ -69,6 +72,7 @@ _PROTOTYPES = {
     "optimizer_step": ("python", "eroica_python_optimizer_step", None, (ctypes.c_bool,)),
     "mark": ("python", "eroica_python_mark", None, (ctypes.c_int,)),
     "function": ("python", "eroica_python_function", _U32, (_TEXT, ctypes.c_int)),
+    "frame": ("python", "eroica_python_frame", _U32, (_U32, _TEXT, _INT, _TEXT, _TEXT)),
     "collective_function": ("python", "eroica_python_collective_function", _U32, (_TEXT,)),
     "enter": ("python", "eroica_python_enter", None, (_U32, ctypes.c_bool)),
     "interval": ("python", "eroica_python_interval", None, (_I64, _U32)),

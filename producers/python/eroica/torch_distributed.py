@@ -8,7 +8,7 @@ An operation ends when the call returns, or where it is asynchronous as torch_op
 import inspect
 import sys
 
-from eroica import life, patches, torch_operation, torch_process_groups
+from eroica import failure_place, life, patches, torch_operation, torch_process_groups
 from eroica.torch_operation import call
 from eroica.watched_call import watch
 
@@ -142,6 +142,7 @@ def _watched(original, operation, sent, peer):
         call.open = False
         if error is not None:
             launched.drop()
+            failure_place.raised(error)
             return
         torch_operation.follow_issued(work, launched, _site())
 

@@ -16,11 +16,12 @@ import threading
 import weakref
 from time import monotonic_ns
 
-from eroica import annotations, collectives, life, patches, work_ends
+from eroica import annotations, collectives, failure_place, life, patches, work_ends
 from eroica import native as constants
 from eroica.watched_call import watch
 
 _MAX_GROUPS = 4096
+_WAIT = "torch.distributed:wait"
 _HOST_BACKENDS = ("gloo", "mpi")
 
 call = threading.local()
@@ -109,6 +110,7 @@ def launch(group, operation, peer, tensors):
         return None
     if group is None or (not tensors and not group.on_host):
         return None
+    failure_place.began()
     nbytes = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
     code = constants.OPERATIONS[operation]
     start = monotonic_ns()
@@ -211,7 +213,7 @@ def _waiting(original):
         if _works:
             _learn(args[0])
         if not (_beside and life.on) or getattr(call, "open", False):
-            return (args[0], None) if _open else None
+            return args[0], None
         life.native.enter(_wait(), True)
         return args[0], monotonic_ns()
 
@@ -221,12 +223,14 @@ def _waiting(original):
             life.native.interval(start, _wait())
         if error is None:
             _has_ended(work)
+        else:
+            failure_place.raised(error, _WAIT)
 
     return watch(original, begins, ended)
 
 
 def _wait():
-    return annotations.function_of("torch.distributed:wait", constants.WAIT_PEER)
+    return annotations.function_of(_WAIT, constants.WAIT_PEER)
 
 
 def _asking(original):

@@ -8,7 +8,7 @@ import ctypes
 import threading
 from time import monotonic_ns
 
-from eroica import annotations, data_wait, life, loader_worker, patches, stages
+from eroica import annotations, data_wait, failure_place, life, loader_worker, patches, stages
 from eroica import native as constants
 from eroica.watched_call import watch
 
@@ -133,8 +133,19 @@ def patch_module(module):
 
 def patch_autograd(module):
     """Tensor.backward comes through here, too."""
-    backward = watch(module.backward, lambda *_: stages.backward_begins())
+
+    def begins(*_):
+        failure_place.began()
+        stages.backward_begins()
+        return True
+
+    backward = watch(module.backward, begins, _failed)
     patches.replace(module, "backward", backward)
+
+
+def _failed(_token, _result, error):
+    if error is not None:
+        failure_place.raised(error)
 
 
 def patch_serialization(module):
