@@ -12,8 +12,8 @@
 #include "ops/cli/finding_text.h"
 #include "ops/cli/time_text.h"
 #include "ops/cli/wrapped_text.h"
+#include "schemas/outside_time.h"
 #include "schemas/printable_text.h"
-#include "schemas/time_unit.h"
 
 namespace eroica {
 namespace {
@@ -25,7 +25,7 @@ std::string Heading(const JobView& view) {
   std::string text = fmt::format("job {}  {}  {} of {} ranks", Printable(job.name),
                                  Printable(job.state), job.ranks_seen, job.world_size);
   if (!job.newest_window.empty()) text += fmt::format("  window {}", Printable(job.newest_window));
-  const std::string time = LocalTimeText(job.watermark_ms * kNsPerMs);
+  const std::string time = LocalTimeText(BoundedNsOfMs(job.watermark_ms));
   if (!time.empty()) text += fmt::format("  diagnosed to {}", time);
   if (view.other_jobs > 0)
     text +=

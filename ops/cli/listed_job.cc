@@ -13,6 +13,7 @@
 #include "ops/cli/wrapped_text.h"
 #include "ops/rest/json_fields.h"
 #include "ops/rest/target.h"
+#include "schemas/outside_time.h"
 #include "schemas/printable_text.h"
 #include "schemas/time_unit.h"
 #include "schemas/window_name.h"
@@ -135,7 +136,7 @@ std::string JobTable(std::span<const ListedJob> jobs, size_t width) {
   std::vector<std::vector<std::string>> rows = {
       {"state", "ranks", "window", "step", "open findings", "diagnosed up to"}};
   for (const ListedJob& job : jobs) {
-    const std::string time = LocalTimeText(job.watermark_ms * kNsPerMs);
+    const std::string time = LocalTimeText(BoundedNsOfMs(job.watermark_ms));
     rows.push_back({Printable(job.state), RanksText(job),
                     job.newest_window.empty() ? "-" : Printable(job.newest_window),
                     job.step_ns > 0 ? DurationText(job.step_ns) : "-", OpenText(job),

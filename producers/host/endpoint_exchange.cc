@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "producers/host/kernel_text.h"
+#include "schemas/outside_time.h"
 
 namespace eroica {
 namespace {
@@ -17,10 +18,6 @@ namespace {
 constexpr size_t kMostBytes = 65'536;
 constexpr std::string_view kFirstLine = "eroica-ends 1";
 constexpr std::string_view kLastLine = "whole\n";
-
-int64_t ModifiedNs(const struct stat& status) {
-  return static_cast<int64_t>(status.st_mtim.tv_sec) * 1'000'000'000 + status.st_mtim.tv_nsec;
-}
 
 bool WriteAll(int fd, std::string_view text) {
   while (!text.empty()) {

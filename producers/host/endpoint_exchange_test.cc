@@ -1,5 +1,6 @@
 #include "producers/host/endpoint_exchange.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -49,6 +50,22 @@ TEST(EndpointExchange, RanksLearnEachOthersEnds) {
   EXPECT_EQ(found.peer, 3u);
   EXPECT_EQ(b.exchange.table().Find(3, "10.0.0.2:2", "10.0.0.1:1").peer, 0u);
   EXPECT_THAT(a.exchange.job_processes(), ElementsAre(1'003));
+}
+
+// Nanoseconds in 64 bits end with the year 2262.
+TEST(EndpointExchange, AFileOfTheFarFutureIsNotStale) {
+  const MadeUpFiles files;
+  Member a(files, 0);
+  Member b(files, 3);
+  a.exchange.SetEnds({"10.0.0.1:1"}, {"10.0.0.2:2"});
+  b.exchange.SetEnds({"10.0.0.2:2"}, {"10.0.0.1:1"});
+  b.Run();
+  constexpr time_t kYear2400 = 13'569'465'600;
+  const timespec times[] = {{.tv_sec = kYear2400, .tv_nsec = 0},
+                            {.tv_sec = kYear2400, .tv_nsec = 0}};
+  ASSERT_EQ(utimensat(AT_FDCWD, (files.path() + "/rank-3.ends").c_str(), times, 0), 0);
+  for (int i = 0; i < 3; ++i) a.Run();
+  EXPECT_EQ(a.exchange.table().Find(0, "10.0.0.1:1", "10.0.0.2:2").peer, 3u);
 }
 
 // The kernel takes what goes from one of its addresses to another over loopback, also where each

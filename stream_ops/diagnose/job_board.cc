@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "schemas/outside_time.h"
 #include "schemas/time_unit.h"
 
 namespace eroica {
@@ -97,7 +98,7 @@ void JobBoard::Count(const WindowSummary& window, int64_t diagnosed_at_ns) {
   counts_.events.sampled += window.completeness.sampled;
   counts_.events.outside += window.completeness.outside;
   counts_.newest_ms = std::max(counts_.newest_ms, window.timestamp_ms);
-  const int64_t after_ns = diagnosed_at_ns - window.timestamp_ms * kNsPerMs;
+  const int64_t after_ns = diagnosed_at_ns - BoundedNsOfMs(window.timestamp_ms);
   counts_.latency.Add(static_cast<double>(std::max<int64_t>(0, after_ns)) / kNsPerSecond);
 }
 

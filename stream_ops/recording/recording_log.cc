@@ -11,7 +11,9 @@
 #include <optional>
 #include <utility>
 
+#include "schemas/codec.h"
 #include "schemas/mutex.h"
+#include "schemas/time_unit.h"
 #include "stream_ops/log/all_partitions_consumer.h"
 #include "stream_ops/log/partitioner.h"
 #include "stream_ops/recording/cut_end.h"
@@ -35,6 +37,7 @@ std::optional<std::chrono::milliseconds> RetentionOf(const TopicSpec& spec) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), retention_ms);
   if (error != std::errc() || end != text.data() + text.size() || retention_ms < 0)
     return std::nullopt;
+  if (retention_ms > CodecLimits::kMaxTimeNs / kNsPerMs) return std::nullopt;  // for ever
   return std::chrono::milliseconds(retention_ms);
 }
 

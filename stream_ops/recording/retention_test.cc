@@ -1,6 +1,8 @@
 // Retention of a recording: old segments go, and who is behind goes on with what is left.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <filesystem>
@@ -65,6 +67,22 @@ std::unique_ptr<LogConsumer> NewConsumer(RecordingLog& log) {
   auto consumer = log.NewConsumer({});
   EXPECT_TRUE(consumer.ok() && (*consumer)->Subscribe({"t"}, nullptr).ok());
   return *std::move(consumer);
+}
+
+// Nanoseconds in 64 bits end with the year 2262, and hold 292 years.
+TEST(Retention, WhatWasWrittenInTheFarFutureOrIsKeptForLongerThanTimeStays) {
+  constexpr timespec kYear2400 = {.tv_sec = 13'569'465'600, .tv_nsec = 0};
+  const timespec times[] = {kYear2400, kYear2400};
+  for (const std::string retention_ms : {"3600000", "9223372036854775807"}) {
+    const ScratchDirectory scratch;
+    const auto log = OpenLog(scratch.path());
+    MakeTopic(*log, retention_ms);
+    MustAppendAll(*log, {"0", "1", "2", "3", "4", "5"});
+    const std::string oldest = SegmentPath(PartitionOf(scratch), 0);
+    ASSERT_EQ(::utimensat(AT_FDCWD, oldest.c_str(), times, 0), 0);
+    MustAppend(*log, "6");
+    EXPECT_THAT(*ListSegments(PartitionOf(scratch)), ElementsAre(0, 2, 4, 6)) << retention_ms;
+  }
 }
 
 TEST(Retention, OldSegmentsGoWhenASegmentIsBegun) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <vector>
 
+#include "schemas/outside_time.h"
 #include "stream_ops/recording/file.h"
 #include "stream_ops/recording/segment.h"
 
@@ -60,9 +61,7 @@ absl::Status DeleteSegmentsWrittenBefore(const std::string& directory,
   return DeleteOldest(directory, [&](int64_t base, int64_t) {
     struct stat file {};
     if (::stat(SegmentPath(directory, base).c_str(), &file) != 0) return errno == ENOENT;
-    return std::chrono::system_clock::from_time_t(file.st_mtim.tv_sec) +
-               std::chrono::nanoseconds(file.st_mtim.tv_nsec) <
-           time;
+    return std::chrono::nanoseconds(ModifiedNs(file)) < time.time_since_epoch();
   });
 }
 

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "schemas/outside_time.h"
+
 namespace eroica {
 namespace {
 
@@ -15,8 +17,7 @@ constexpr std::chrono::seconds kRest{2};
 std::optional<std::chrono::nanoseconds> LastChangeOfFolder(const std::string& path) {
   struct stat folder {};
   if (::stat(path.c_str(), &folder) != 0) return std::nullopt;
-  const auto changed = std::chrono::seconds(folder.st_mtim.tv_sec) +
-                       std::chrono::nanoseconds(folder.st_mtim.tv_nsec);
+  const std::chrono::nanoseconds changed(ModifiedNs(folder));
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return now - changed > kRest ? std::optional<std::chrono::nanoseconds>(changed) : std::nullopt;
 }

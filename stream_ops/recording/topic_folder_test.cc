@@ -1,6 +1,8 @@
 #include "stream_ops/recording/topic_folder.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <optional>
@@ -19,6 +21,15 @@ TEST(TopicFolder, WhatHasJustChangedOrIsNotThereCannotBeReliedOn) {
   const ScratchDirectory scratch;
   EXPECT_EQ(TopicFolder(scratch.path()).LastChange(), std::nullopt);
   EXPECT_EQ(TopicFolder(scratch.path() + "/none").LastChange(), std::nullopt);
+}
+
+// Nanoseconds in 64 bits end with the year 2262.
+TEST(TopicFolder, ATimeOfTheFarFutureCannotBeReliedOn) {
+  const ScratchDirectory scratch;
+  constexpr timespec kYear2400 = {.tv_sec = 13'569'465'600, .tv_nsec = 0};
+  const timespec times[] = {kYear2400, kYear2400};
+  ASSERT_EQ(::utimensat(AT_FDCWD, scratch.path().c_str(), times, 0), 0);
+  EXPECT_EQ(TopicFolder(scratch.path()).LastChange(), std::nullopt);
 }
 
 TEST(TopicFolder, APartitionThatIsAddedIsSeenWithinAnInterval) {

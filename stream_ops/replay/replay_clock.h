@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "schemas/outside_time.h"
+
 namespace eroica {
 
 class ReplayClock {
  public:
   int64_t now_ms() const { return now_ms_; }
-  int64_t now_ns() const { return now_ms_ * 1'000'000; }
+  int64_t now_ns() const { return BoundedNsOfMs(now_ms_); }
   // It never goes back.
   void AdvanceTo(int64_t time_ms) { now_ms_ = std::max(now_ms_, time_ms); }
 

@@ -5,12 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "schemas/codec.h"
 #include "schemas/testing/not_empty.h"
+#include "schemas/time_unit.h"
 #include "state_store/in_memory_store.h"
 #include "stream_ops/log/memory_log.h"
 #include "stream_ops/recording/recorded_slice.h"
@@ -190,6 +193,13 @@ TEST_F(ReplayRunTest, KilledAnywhereItSaysTheSameOnce) {
     EXPECT_EQ(Replay(fmt::format("killed-{}", steps), Input(), options, steps), undisturbed)
         << steps;
   }
+}
+
+// A record may bear any time.
+TEST(ReplayClock, ATimeBeyondNanosecondsIsTheLatest) {
+  ReplayClock clock;
+  clock.AdvanceTo(std::numeric_limits<int64_t>::max());
+  EXPECT_GT(clock.now_ns(), CodecLimits::kMaxTimeNs - kNsPerSecond);
 }
 
 TEST_F(ReplayRunTest, ItsFolderDoesNotGrowWithTheSlice) {

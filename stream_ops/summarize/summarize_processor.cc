@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "schemas/check.h"
+#include "schemas/outside_time.h"
 #include "state_store/key_schema.h"
 
 namespace eroica {
@@ -118,7 +119,7 @@ DropReason SummarizeProcessor::Refuse(const EventBatch& batch, const ConsumerRec
   const auto& wall_clock_ns = shared_.options.wall_clock_ns;
   int64_t now_ns = std::numeric_limits<int64_t>::max();
   if (wall_clock_ns)
-    now_ns = record.stamped_at_arrival ? record.timestamp_ms * 1'000'000 : wall_clock_ns();
+    now_ns = record.stamped_at_arrival ? BoundedNsOfMs(record.timestamp_ms) : wall_clock_ns();
   const auto job = jobs_.find(batch.identity.job);
   if (job == jobs_.end()) return Plausibility().Check(batch, now_ns, std::nullopt);
   const auto rank = job->second.ranks.find(batch.identity.rank);
