@@ -11,7 +11,9 @@
 #include <utility>
 
 #include "diagnosis/measurements/busiest_connection.h"
+#include "diagnosis/measurements/processor_shortage.h"
 #include "diagnosis/measurements/seen_waits.h"
+#include "diagnosis/measurements/starvation.h"
 #include "diagnosis/slow_rank/unattributed_work.h"
 #include "diagnosis/statistics/robust_statistics.h"
 #include "diagnosis/suppressed_steps.h"
@@ -22,14 +24,23 @@ namespace eroica {
 namespace {
 
 struct RankSteps {
-  double steps = 0;
-  double step_ns = 0;
-  double wait_ns = 0;
-  double unrecorded_ns = 0;
   double pair_wait_ns = 0;  // in sends and receives
-  double transfer_ns = 0;   // of the busiest connection of each window
   // in collectives with all of their members that are recorded, of communicators that lack others
   double together_ns = 0;
+  // Of some of its steps. What is known of windows alone counts by their share.
+  struct Part {
+    double steps = 0;
+    double step_ns = 0;
+    double wait_ns = 0;
+    double processor_wait_ns = 0;
+    double unrecorded_ns = 0;
+    double transfer_ns = 0;  // of the busiest connection of each window
+  };
+  Part all;
+  Part diagnosed;  // all but those that nothing is diagnosed of (suppressed_steps.h)
+
+  // By which ranks are compared: a short capture may have no others.
+  const Part& compared() const { return diagnosed.steps > 0 ? diagnosed : all; }
 };
 
 // Of each step the least that any rank waits: of the newest steps, so that a job of months needs no
@@ -124,14 +135,28 @@ void AddWaits(const CollectiveSummary& summary, std::map<uint32_t, RankSteps>* r
   }
 }
 
+void AddStep(const StepRecord& step, RankSteps::Part* part) {
+  part->steps += 1;
+  part->step_ns += static_cast<double>(step.duration_ns);
+  part->wait_ns += static_cast<double>(step.peer_wait_ns);
+}
+
+void AddWindow(const PatternBatch& batch, double share, RankSteps::Part* part) {
+  part->processor_wait_ns += share * CriticalProcessorWaitNs(batch);
+  part->transfer_ns += share * static_cast<double>(BusiestConnectionNs(batch));
+  part->unrecorded_ns += share * UnattributedOfWindowNs(batch);
+}
+
 void AddSteps(const PatternBatch& batch, RankSteps* sum) {
+  if (batch.steps.empty()) return;
+  const double before = sum->diagnosed.steps;
   for (const StepRecord& step : batch.steps) {
-    sum->steps += 1;
-    sum->step_ns += static_cast<double>(step.duration_ns);
-    sum->wait_ns += static_cast<double>(step.peer_wait_ns);
+    AddStep(step, &sum->all);
+    if (step.id >= kWarmUpSteps && step.pause == Pause::kNone) AddStep(step, &sum->diagnosed);
   }
-  sum->transfer_ns += static_cast<double>(BusiestConnectionNs(batch));
-  sum->unrecorded_ns += UnattributedOfWindowNs(batch);
+  const auto steps = static_cast<double>(batch.steps.size());
+  AddWindow(batch, 1, &sum->all);
+  AddWindow(batch, (sum->diagnosed.steps - before) / steps, &sum->diagnosed);
 }
 
 // Of one capture.
@@ -188,10 +213,13 @@ class StoppedCaptures {
   std::array<Standstills, kCaptureKindCount> captures_;
 };
 
-double MedianAStep(const std::map<uint32_t, RankSteps>& ranks, double RankSteps::*time) {
+// Over all ranks but one (-1: over all).
+double MedianAStep(const std::map<uint32_t, RankSteps>& ranks, double RankSteps::Part::*time,
+                   int64_t but = -1) {
   std::vector<double> values;
   for (const auto& [rank, sum] : ranks) {
-    if (sum.steps > 0) values.push_back(sum.*time / sum.steps);
+    if (sum.compared().steps > 0 && rank != but)
+      values.push_back(sum.compared().*time / sum.compared().steps);
   }
   return Median(std::span(values));
 }
@@ -199,16 +227,35 @@ double MedianAStep(const std::map<uint32_t, RankSteps>& ranks, double RankSteps:
 RankWithMost MostOf(const std::map<uint32_t, RankSteps>& ranks, const auto& time_ns) {
   RankWithMost most;
   std::vector<double> others;
+  const auto of_step = [&time_ns](const RankSteps& sum) {
+    return time_ns(sum.compared()) / sum.compared().steps;
+  };
   for (const auto& [rank, sum] : ranks) {
-    if (sum.steps > 0 && time_ns(sum) / sum.steps > most.ns)
-      most = {rank, time_ns(sum) / sum.steps};
+    if (sum.compared().steps > 0 && of_step(sum) > most.ns) most = {rank, of_step(sum)};
   }
   for (const auto& [rank, sum] : ranks) {
-    if (sum.steps > 0 && rank != most.rank) others.push_back(time_ns(sum) / sum.steps);
+    if (sum.compared().steps > 0 && rank != most.rank) others.push_back(of_step(sum));
   }
   if (!others.empty()) most.next_ns = std::ranges::max(others);
   most.others_ns = Median(std::span(others));
   return most;
+}
+
+// Where ranks have too few processors, which of them waits for one longest is chance
+// (processor_shortage.h): by what it waits longer a rank has no more to do.
+RankWithMost BusiestOf(const std::map<uint32_t, RankSteps>& ranks) {
+  using Part = RankSteps::Part;
+  RankWithMost busiest =
+      MostOf(ranks, [](const Part& part) { return part.step_ns - part.wait_ns; });
+  const double waited_ns = MedianAStep(ranks, &Part::processor_wait_ns, busiest.rank);
+  if (waited_ns < std::max(1.0, kShareOfShortage * MedianAStep(ranks, &Part::step_ns)))
+    return busiest;
+  const auto most = ranks.find(busiest.rank);
+  if (most == ranks.end()) return busiest;  // no rank is busy
+  const Part& own = most->second.compared();
+  const double longer_ns = own.processor_wait_ns / std::max(1.0, own.steps) - waited_ns;
+  busiest.ns = std::max(busiest.others_ns, busiest.ns - std::max(0.0, longer_ns));
+  return busiest;
 }
 
 // A step, of the rank that is together with others in collectives for the shortest time. Infinite
@@ -217,8 +264,8 @@ double LeastTogether(const std::map<uint32_t, RankSteps>& ranks) {
   double least = std::numeric_limits<double>::infinity();
   bool known = false;
   for (const auto& [rank, sum] : ranks) {
-    if (sum.steps <= 0) continue;
-    least = std::min(least, sum.together_ns / sum.steps);
+    if (sum.all.steps <= 0) continue;
+    least = std::min(least, sum.together_ns / sum.all.steps);
     known = known || sum.together_ns > 0;
   }
   return known ? least : std::numeric_limits<double>::infinity();
@@ -228,8 +275,8 @@ double LeastTogether(const std::map<uint32_t, RankSteps>& ranks) {
 double ShareInCollectives(const std::map<uint32_t, RankSteps>& ranks) {
   std::vector<double> shares;
   for (const auto& [rank, sum] : ranks) {
-    if (sum.steps > 0 && sum.wait_ns > 0)
-      shares.push_back(std::max(0.0, 1 - sum.pair_wait_ns / sum.wait_ns));
+    if (sum.all.steps > 0 && sum.all.wait_ns > 0)
+      shares.push_back(std::max(0.0, 1 - sum.pair_wait_ns / sum.all.wait_ns));
   }
   return Median(std::span(shares));
 }
@@ -270,15 +317,17 @@ class CoverageSum {
   JobCoverage Measured() const {
     JobCoverage coverage = coverage_;
     for (const auto& [rank, sum] : ranks_) {
-      if (sum.steps > 0)
-        coverage.transfer_ns = std::max(coverage.transfer_ns, sum.transfer_ns / sum.steps);
+      const RankSteps::Part& compared = sum.compared();
+      if (compared.steps > 0)
+        coverage.transfer_ns =
+            std::max(coverage.transfer_ns, compared.transfer_ns / compared.steps);
       if (!reported_.contains(rank)) continue;  // the other end of a pair
       coverage.ranks.push_back(rank);
-      coverage.ranks_with_steps += sum.steps > 0 ? 1 : 0;
-      coverage.steps = std::max(coverage.steps, static_cast<uint64_t>(sum.steps));
+      coverage.ranks_with_steps += sum.all.steps > 0 ? 1 : 0;
+      coverage.steps = std::max(coverage.steps, static_cast<uint64_t>(sum.all.steps));
     }
     for (const uint32_t rank : coverage.ranks) {
-      const auto steps = static_cast<uint64_t>(ranks_.at(rank).steps);
+      const auto steps = static_cast<uint64_t>(ranks_.at(rank).all.steps);
       if (steps < coverage.steps) coverage.partly.push_back({.rank = rank, .steps = steps});
     }
     coverage.between_hosts_ns = LongestBetweenHosts();
@@ -288,11 +337,11 @@ class CoverageSum {
       if (auto contested = contest.Of(rank)) coverage.contested.push_back(*std::move(contested));
     }
     coverage.long_steps = lengths_.Long();
-    coverage.unrecorded = MostOf(ranks_, [](const RankSteps& sum) { return sum.unrecorded_ns; });
-    coverage.busiest =
-        MostOf(ranks_, [](const RankSteps& sum) { return sum.step_ns - sum.wait_ns; });
-    coverage.step_ns = MedianAStep(ranks_, &RankSteps::step_ns);
-    coverage.wait_ns = MedianAStep(ranks_, &RankSteps::wait_ns);
+    using Part = RankSteps::Part;
+    coverage.unrecorded = MostOf(ranks_, [](const Part& sum) { return sum.unrecorded_ns; });
+    coverage.busiest = BusiestOf(ranks_);
+    coverage.step_ns = MedianAStep(ranks_, &Part::step_ns);
+    coverage.wait_ns = MedianAStep(ranks_, &Part::wait_ns);
     const double in_collectives = ShareInCollectives(ranks_);
     coverage.collective_wait_ns = coverage.wait_ns * in_collectives;
     coverage.common_wait_ns =
@@ -313,7 +362,7 @@ class CoverageSum {
     }
     double longest_ns = 0;
     for (const auto& [rank, ns] : received_ns) {
-      const double steps = ranks_.at(rank).steps;
+      const double steps = ranks_.at(rank).all.steps;
       if (steps > 0) longest_ns = std::max(longest_ns, ns / steps);
     }
     return longest_ns;

@@ -21,7 +21,8 @@ class JobCoverageTest : public ::testing::Test {
   // Steps of 100 ms from 0 on; the rank waits for others for so long in each; one of them may take
   // a second.
   void Report(uint32_t rank, const std::vector<int64_t>& waits_ms,
-              const std::vector<SuspendedCapture>& suspended = {}, size_t long_step = 1'000) {
+              const std::vector<SuspendedCapture>& suspended = {}, size_t long_step = 1'000,
+              int64_t processor_wait_ms = 0) {
     PatternBatch batch;
     batch.host = rank < 2 ? "one" : "other";
     batch.job = JobId{"job"};
@@ -38,6 +39,15 @@ class JobCoverageTest : public ::testing::Test {
           {.id = static_cast<int64_t>(batch.steps.size()),
            .duration_ns = kNsPerMs * (batch.steps.size() == long_step ? 10 * kStepMs : kStepMs),
            .peer_wait_ns = wait_ms * kNsPerMs});
+    if (processor_wait_ms > 0) {
+      FunctionPattern wait;
+      wait.function = HashFunction(FunctionClass::kPython, "wait", FunctionId{0});
+      wait.name = "(runnable, waiting for a processor)";
+      wait.function_class = FunctionClass::kPython;
+      wait.critical_ns = wait.total_ns =
+          processor_wait_ms * kNsPerMs * static_cast<int64_t>(waits_ms.size());
+      batch.patterns = {wait};
+    }
     batch.suspended = suspended;
     log_.Append(encoder_.Encode(batch));
   }
@@ -124,6 +134,42 @@ TEST_F(JobCoverageTest, WhatARankWorksOnThatNobodyRecorded) {
   EXPECT_EQ(Measure().busiest.ns, 70e6);
   EXPECT_EQ(Measure().busiest.others_ns, 15e6);
   EXPECT_EQ(Measure().busiest.next_ns, 20e6);
+}
+
+// A rank that loads the model and writes a log at first has no more to do than the others.
+TEST_F(JobCoverageTest, RanksAreComparedWithoutTheirWarmUp) {
+  Report(0, {0, 0, 0, 50, 52});
+  Report(1, {90, 90, 90, 51, 51});
+  const RankWithMost busiest = Measure().busiest;
+  EXPECT_NEAR(busiest.ns, 49e6, 1);
+  EXPECT_NEAR(busiest.others_ns, 49e6, 1);
+  EXPECT_EQ(Measure().wait_ns, 51e6);
+  EXPECT_EQ(Measure().steps, 5u) << "all were recorded";
+}
+
+TEST_F(JobCoverageTest, WhereProcessorsAreShortToWaitForThemIsNoWork) {
+  Report(0, {50, 50, 50, 50, 50}, {}, 1'000, 14);
+  Report(1, {60, 60, 60, 60, 60}, {}, 1'000, 10);
+  const RankWithMost busiest = Measure().busiest;
+  EXPECT_EQ(busiest.rank, 0u);
+  EXPECT_NEAR(busiest.ns, 46e6, 1);
+  EXPECT_NEAR(busiest.others_ns, 40e6, 1);
+}
+
+// Of the waits it is not known in which steps they came: more of them make no other rank busier.
+TEST_F(JobCoverageTest, LongWaitsForAProcessorMakeNoOtherRankBusier) {
+  Report(0, {50, 50, 50, 50, 50}, {}, 1'000, 90);
+  Report(1, {60, 60, 60, 60, 60}, {}, 1'000, 10);
+  const RankWithMost busiest = Measure().busiest;
+  EXPECT_EQ(busiest.ns, busiest.others_ns);
+}
+
+TEST_F(JobCoverageTest, WhereOneRankAloneWaitsForAProcessorItIsBusier) {
+  Report(0, {50, 50, 50, 50, 50}, {}, 1'000, 20);
+  Report(1, {60, 60, 60, 60, 60});
+  Report(2, {60, 60, 60, 60, 60});
+  EXPECT_EQ(Measure().busiest.rank, 0u);
+  EXPECT_NEAR(Measure().busiest.ns, 50e6, 1);
 }
 
 TEST_F(JobCoverageTest, AStepInWhichAllWaitIsNobodys) {
