@@ -20,6 +20,7 @@ _HOOKS = {
     "torch.autograd.profiler": ("eroica.torch_training", "patch_profiler"),
     "torch._dynamo.callback": ("eroica.torch_compile", "patch_callback"),
     "torch.distributed.distributed_c10d": ("eroica.torch_distributed", "patch_c10d"),
+    "torch.distributed.rpc.api": ("eroica.torch_rpc", "patch_api"),
     "jax._src.distributed": ("eroica.jax_training", "patch_distributed"),
     "jax._src.array": ("eroica.jax_training", "patch_array"),
     "jax.numpy": ("eroica.jax_training", "patch_numpy"),
