@@ -127,9 +127,11 @@ class ClaimMemory {
   int64_t TimeOfAccidentsNs() const;
   int64_t WindowsOfAccidents(const Record& record) const;
   double TimeOfTurnsNs(const Record& record, bool own) const;
+  static double PlacesOf(const Record& record, const Finding& claim);
   bool IsBeyondTurns(const Record& record, const Finding& claim);
+  bool IsBeyondTurnsOfWindow(const Record& record, const Finding& claim);
   bool MayBeABriefNeighbor(const Record& record) const;
-  bool MayBeOneAccident(const Record& record, const Finding& claim) const;
+  bool MayBeOneAccident(const Record& record, const Finding& claim);
   bool CostsItsShare(const Record& record, double min_share) const;
   bool IsDue(const Record& record, const Finding& claim);
   void TellPast(const Record& record, Finding* claim) const;

@@ -158,12 +158,18 @@ double ClaimMemory::TimeOfTurnsNs(const Record& record, bool own) const {
   return time_ns;
 }
 
+// How many sets of ranks like the record's a job has. Chance falls on those that are not recorded,
+// too.
+double ClaimMemory::PlacesOf(const Record& record, const Finding& claim) {
+  return static_cast<double>(std::max(claim.ranks_seen, claim.world_size)) /
+         static_cast<double>(std::max<size_t>(1, record.ranks.size()));
+}
+
 // Where all ranks of a host wait for processors, somebody waits longest in every period of the
 // scheduler's accidents. The rank must be the one in so many of them that chance makes it so in
 // fewer jobs than the false-alarm rate. What became a finding is none of these.
 bool ClaimMemory::IsBeyondTurns(const Record& record, const Finding& claim) {
-  const double places = static_cast<double>(std::max(claim.ranks_seen, claim.world_size)) /
-                        static_cast<double>(std::max<size_t>(1, record.ranks.size()));
+  const double places = PlacesOf(record, claim);
   if (places <= 1) return true;
   const auto periods = [&](bool own) {
     return static_cast<uint64_t>(TimeOfTurnsNs(record, own) /
@@ -174,10 +180,27 @@ bool ClaimMemory::IsBeyondTurns(const Record& record, const Finding& claim) {
   return own > 0 && p_value < SpendFalseAlarms();
 }
 
+// Likewise, in a job of one window: the rank has as many of the periods as of the steps, and nobody
+// knows which ranks have the others. A step that is longer than a period is one turn.
+bool ClaimMemory::IsBeyondTurnsOfWindow(const Record& record, const Finding& claim) {
+  const double places = PlacesOf(record, claim);
+  if (places <= 1) return true;
+  if (record.steps <= 0) return false;
+  const auto steps = static_cast<double>(record.steps);
+  const double turns = std::min(
+      steps, static_cast<double>(record.duration_ns) / static_cast<double>(TimeOfAccidentsNs()));
+  const double part = std::min(1.0, static_cast<double>(record.slow_steps) / steps);
+  const auto own = static_cast<uint64_t>(turns * part);
+  const double p_value = places * BinomialTail(static_cast<uint64_t>(turns), own, 1 / places);
+  return own > 0 && p_value < SpendFalseAlarms();
+}
+
 // A single window shows no more than the scheduler may take at once, in single steps or by less
 // than steps differ.
-bool ClaimMemory::MayBeOneAccident(const Record& record, const Finding& claim) const {
-  if (MayBeABriefNeighbor(record) || FindMeasure(claim, kSharedProcessors) != nullptr) return true;
+bool ClaimMemory::MayBeOneAccident(const Record& record, const Finding& claim) {
+  if (MayBeABriefNeighbor(record)) return true;
+  if (FindMeasure(claim, kSharedProcessors) != nullptr)
+    return !IsBeyondTurnsOfWindow(record, claim);
   const double lost_ns = record.share * static_cast<double>(record.duration_ns);
   return record.duration_ns > 0 && lost_ns < static_cast<double>(options_.scheduling_period_ns) &&
          (IsOccasional(record) || !IsUnlikelyUnevenness(record, claim));

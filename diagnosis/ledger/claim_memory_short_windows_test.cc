@@ -167,8 +167,20 @@ TEST(ClaimMemoryShortWindows, WhereProcessorsAreShortTheSameRankMustWaitLongestT
     return OnSharedProcessors(window, static_cast<int32_t>(window % 5));
   };
   EXPECT_EQ(OpensIn(2 * kNsPerSecond, by_turns), std::nullopt);
-  ClaimMemory memory;
-  EXPECT_THAT(Ripen(memory, 0, {OnSharedProcessors(0, 5)}, /*job_ends=*/true), IsEmpty());
+}
+
+// Chance decides there, too: five periods, and the part of them that the rank has of the steps.
+TEST(ClaimMemoryShortWindows, ASingleWindowOnSharedProcessorsMustHoldManyPeriods) {
+  const auto opens = [](int64_t window_ns, double slow_steps) {
+    Finding claim = Lasting(OnSharedProcessors(0, 5), window_ns);
+    for (Measure& row : claim.evidence)
+      if (row.name == "slow_steps") row.culprit = slow_steps;
+    ClaimMemory memory;
+    return !Ripen(memory, 0, {claim}, /*job_ends=*/true).empty();
+  };
+  EXPECT_TRUE(opens(12 * kNsPerSecond, 4));
+  EXPECT_FALSE(opens(12 * kNsPerSecond, 3)) << "three of five: one of 30 jobs";
+  EXPECT_FALSE(opens(5 * kNsPerSecond, 4)) << "two periods";
 }
 
 TEST(ClaimMemoryShortWindows, TurnsOnSharedProcessorsNeedFourWindows) {
