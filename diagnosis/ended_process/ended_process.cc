@@ -117,6 +117,9 @@ void AddSentences(const RankStanding& standing, Finding* finding) {
         "several of them failed after it.");
 }
 
+// By an exception or an abort, which is how libraries end a collective that timed out.
+bool FailedByItself(const ProcessEnd& end) { return end.exit_code > 0 || end.signal == SIGABRT; }
+
 }  // namespace
 
 std::optional<Finding> FindEndedProcess(const RankStanding& standing, uint32_t world_size) {
@@ -160,9 +163,13 @@ std::optional<Finding> FindEndedProcess(const RankStanding& standing, uint32_t w
 }
 
 bool IsExplainedBy(const Finding& open, const RankStanding& standing) {
-  return standing.end && !open.culprits.empty() && open.subkind == kEndedProcess &&
-         open.first_seen_ns <= standing.time_ns && open.first_seen_ns >= standing.end->started_ns &&
-         open.culprits.front().rank != static_cast<int32_t>(standing.rank.value);
+  if (!standing.end || open.culprits.empty() || open.first_seen_ns > standing.time_ns ||
+      open.first_seen_ns < standing.end->started_ns)
+    return false;
+  if (open.subkind == kEndedProcess)
+    return open.culprits.front().rank != static_cast<int32_t>(standing.rank.value);
+  return open.kind == FindingKind::kHang && FailedByItself(*standing.end) &&
+         std::ranges::find(open.victims, standing.rank, &Victim::rank) != open.victims.end();
 }
 
 }  // namespace eroica

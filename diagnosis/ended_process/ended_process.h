@@ -14,8 +14,9 @@ namespace eroica {
 // standing says. Nothing where the process has not ended. It has an id.
 std::optional<Finding> FindEndedProcess(const RankStanding& standing, uint32_t world_size);
 
-// Whether an open finding of the job says already why its processes end: the process of another
-// rank ended no later, and while this one ran. What ends after it ends because of it.
+// Whether an open finding of the job says already why its processes end. The process of another
+// rank ended no later, and while this one ran: what ends after it ends because of it. Or this rank
+// waits for another one in a hang, and fails by itself: its collective timed out.
 bool IsExplainedBy(const Finding& open, const RankStanding& standing);
 
 }  // namespace eroica

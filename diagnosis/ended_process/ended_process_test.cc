@@ -147,5 +147,30 @@ TEST(EndedProcess, TheFirstExplainsTheOthers) {
   EXPECT_FALSE(IsExplainedBy(slow, other));
 }
 
+// Who waits in a hang ends when its collective times out: the hang says why.
+TEST(EndedProcess, AHangExplainsTheRanksThatWaitInIt) {
+  RankStanding waits = Ended({.exit_code = 1});
+  waits.rank = RankId{3};
+  Finding hang;
+  hang.kind = FindingKind::kHang;
+  hang.subkind = "never_launched";
+  hang.culprits = {{.rank = 2}};
+  hang.victims = {{.rank = RankId{0}}, {.rank = RankId{3}}};
+  hang.first_seen_ns = waits.time_ns - 20 * kSecond;
+  waits.end->started_ns = hang.first_seen_ns - kSecond;
+  EXPECT_TRUE(IsExplainedBy(hang, waits));
+  waits.end->exit_code = -1;
+  for (const auto& [signal, explained] : {std::pair(SIGABRT, true), {SIGKILL, false}}) {
+    waits.end->signal = signal;
+    EXPECT_EQ(IsExplainedBy(hang, waits), explained) << "out of memory is another fault " << signal;
+  }
+  waits.end = ProcessEnd{.exit_code = 1, .started_ns = hang.first_seen_ns - kSecond};
+  waits.rank = RankId{2};
+  EXPECT_FALSE(IsExplainedBy(hang, waits)) << "it is who the others wait for";
+  waits.rank = RankId{3};
+  hang.kind = FindingKind::kSlowRank;
+  EXPECT_FALSE(IsExplainedBy(hang, waits));
+}
+
 }  // namespace
 }  // namespace eroica
