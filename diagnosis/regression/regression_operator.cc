@@ -88,6 +88,23 @@ bool MayBeSamplingNoise(const CrossRankView& view, uint64_t ranks, double past_n
          kSamplingErrors;
 }
 
+// Whether most of the ranks that run it run it longer by half of what their mean does: one rank may
+// lengthen the mean of two.
+bool RunsLongerOnMost(const CrossRankView& view, const FunctionPattern& row, double past_ns,
+                      double now_ns) {
+  if (row.function == TransferOfCollectives()) return true;  // of no rank
+  constexpr double kHalf = 0.5;
+  size_t run = 0;
+  size_t longer = 0;
+  for (const RankView& rank : view.ranks()) {
+    const double ns = rank.has_steps() ? RunsForNs(rank, row.function) : 0;
+    if (ns <= 0) continue;
+    ++run;
+    longer += ns - past_ns >= kHalf * (now_ns - past_ns) ? 1 : 0;
+  }
+  return run == 0 || 2 * longer > run;
+}
+
 // The function that most of the ranks which run it have become slower in; time that collectives
 // only wait is nobody's cause.
 std::optional<Cause> FindCause(const CrossRankView& view, const JobChange& change,
@@ -114,6 +131,7 @@ std::optional<Cause> FindCause(const CrossRankView& view, const JobChange& chang
         IsNetworkAsFast(change.past, *change.since.back(), now_ns / past_ns - 1))
       continue;
     if (IsSeenInStacks(row) && MayBeSamplingNoise(view, row.count, past_ns, now_ns)) continue;
+    if (!RunsLongerOnMost(view, row, past_ns, now_ns)) continue;
     const double coverage =
         (now_ns - past_ns) / (network ? change.excess_ns() : change.own_excess_ns());
     if (coverage > best.coverage)
@@ -380,6 +398,7 @@ std::optional<Finding> FindRegression(const CrossRankView& view, const Regressio
   const FunctionPattern& row = *work->row;
   if (IsSeenInStacks(row) && MayBeSamplingNoise(view, row.count, work->before_ns, work->now_ns))
     return std::nullopt;
+  if (!RunsLongerOnMost(view, row, work->before_ns, work->now_ns)) return std::nullopt;
   const double coverage = (work->now_ns - work->before_ns) / work->change.excess_ns();
   // Where the steps show by how much they are longer, something else makes the rest.
   if (work->grown && shows_change && coverage < options.min_coverage) return std::nullopt;

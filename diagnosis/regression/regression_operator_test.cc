@@ -322,6 +322,27 @@ std::vector<Finding> AfterAChange(Window usual, Window changed, uint32_t world_s
   return findings;
 }
 
+// The mean of two ranks grows with one of them: that is the rank's, and no change of the job.
+TEST(RegressionOperator, WhatGrowsOnOneRankOfTwoIsThatRanks) {
+  for (const uint32_t grown : {1u, 2u}) {
+    Window changed({}, 2);
+    for (uint32_t rank = 0; rank < 2; ++rank) {
+      PatternBatch& batch = changed.job().batches()[rank];
+      const bool grows = rank < grown;
+      for (FunctionPattern& pattern : batch.patterns) {
+        if (pattern.name != "build_mask" || !grows) continue;
+        pattern.critical_ns += 8 * 40 * kNsPerMs;
+        pattern.total_ns += 8 * 40 * kNsPerMs;
+      }
+      for (StepRecord& step : batch.steps) {
+        step.duration_ns += 40 * kNsPerMs;
+        step.peer_wait_ns += grows ? 0 : 40 * kNsPerMs;
+      }
+    }
+    EXPECT_THAT(AfterAChange(Window({}, 2), std::move(changed), 2), SizeIs(grown == 2 ? 1 : 0));
+  }
+}
+
 // Where members of the collectives are not recorded, all others wait for one of these as they would
 // for a slower network.
 TEST(RegressionOperator, LongerCollectivesOfAJobRecordedInPartAreNotTheNetworks) {
