@@ -170,7 +170,7 @@ double ClaimMemory::PlacesOf(const Record& record, const Finding& claim) {
 // fewer jobs than the false-alarm rate. What became a finding is none of these.
 bool ClaimMemory::IsBeyondTurns(const Record& record, const Finding& claim) {
   const double places = PlacesOf(record, claim);
-  if (places <= 1) return true;
+  if (places <= 1) return false;  // all ranks: none is slower than the others
   const auto periods = [&](bool own) {
     return static_cast<uint64_t>(TimeOfTurnsNs(record, own) /
                                  static_cast<double>(TimeOfAccidentsNs()));
@@ -184,7 +184,7 @@ bool ClaimMemory::IsBeyondTurns(const Record& record, const Finding& claim) {
 // knows which ranks have the others. A step that is longer than a period is one turn.
 bool ClaimMemory::IsBeyondTurnsOfWindow(const Record& record, const Finding& claim) {
   const double places = PlacesOf(record, claim);
-  if (places <= 1) return true;
+  if (places <= 1) return false;  // all ranks: none is slower than the others
   if (record.steps <= 0) return false;
   const auto steps = static_cast<double>(record.steps);
   const double turns = std::min(

@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 #include "diagnosis/ledger/claim_memory.h"
 #include "diagnosis/ledger/claim_memory_test_claims.h"
+#include "diagnosis/report/finding_measures.h"
 #include "diagnosis/report/subkinds.h"
 
 namespace eroica {
@@ -54,6 +56,22 @@ TEST(ClaimMemoryTurns, StallsOfOneRankThatCostMuchAreItsOwnFromTheSecondOn) {
 TEST(ClaimMemoryTurns, WhoHasHalfOfTheStallsIsNotOneOfMany) {
   for (const Finding& finding : AfterStallsOf({5, 5, 9, 5}, 0.2))
     EXPECT_NE(finding.subkind, kRoaming);
+}
+
+// On a host that is short of processors all ranks are late in turn: none is later than the others.
+TEST(ClaimMemoryTurns, AllRanksOfAShortHostAreNotSlow) {
+  for (const uint32_t ranks : {2u, 1u}) {
+    ClaimMemory memory;
+    std::vector<Finding> ripe;
+    for (int64_t window = 1; window <= 12; ++window) {
+      Finding claim = Claim(window, 0, 4, "(runnable, waiting for a processor)");
+      claim.world_size = claim.ranks_seen = 2;
+      if (ranks == 2) claim.culprits.push_back({.rank = 1});
+      claim.evidence.push_back({.name = std::string(kSharedProcessors), .unit = "ns"});
+      ripe = Ripen(memory, window, {claim});
+    }
+    EXPECT_THAT(ripe, SizeIs(ranks == 2 ? 0 : 1)) << "one that is it again and again is";
+  }
 }
 
 }  // namespace

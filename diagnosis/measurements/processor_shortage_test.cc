@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "diagnosis/measurements/thread_function.h"
 #include "diagnosis/measurements/training_view.h"
@@ -28,6 +30,25 @@ TEST(ProcessorShortage, IsTheHostsAndNotTheRanks) {
   EXPECT_NEAR(waits.others_ns, share * waits.step_ns, 1);
   EXPECT_TRUE(waits.are_shared());
   EXPECT_FALSE(ProcessorWaitsOf(view, 8).are_shared());
+}
+
+// Windows of 160 ms, in which the others wait in turn, and in this one nobody does.
+TEST(ProcessorShortage, OfShortWindowsIsThatOfTheLastSeconds) {
+  const std::string wait = std::string(kWaitForProcessor) + ")";
+  const auto window = [&wait](double waits_ms, double work_ms) {
+    TrainingView job(4, 8);
+    job.RunOnAll("forward", work_ms).Run(1, wait, waits_ms);
+    return std::move(job.Finish());
+  };
+  for (const auto& [work_ms, shared] : {std::pair(20.0, true), {2'000.0, false}}) {
+    TrainingView before = window(8, 20);
+    const std::vector<PatternBatch> history(
+        4, CrossRankView(before.batches(), before.summaries()).profile());
+    TrainingView now = window(0, work_ms);
+    const CrossRankView view(now.batches(), now.summaries(), {.profiles = history});
+    EXPECT_EQ(ProcessorWaitsOf(view, 0).are_shared(), shared) << work_ms;
+    EXPECT_EQ(ShareOthersWaitForProcessors(view, 0), 0);
+  }
 }
 
 }  // namespace
