@@ -12,6 +12,11 @@ bool NeedsDevice(FunctionClass function_class) {
   return function_class == FunctionClass::kGpuCompute || function_class == FunctionClass::kMemoryOp;
 }
 
+bool IsPause(MarkKind kind) {
+  return kind == MarkKind::kCheckpointBegin || kind == MarkKind::kCheckpointEnd ||
+         kind == MarkKind::kEvaluationBegin || kind == MarkKind::kEvaluationEnd;
+}
+
 uint64_t EventsIn(const EventBatch& batch) {
   return batch.intervals.size() + batch.marks.size() + batch.samples.size() +
          batch.connections.size();
@@ -70,19 +75,45 @@ void Emitter::TakeMark(const RingSlot& slot) {
   if (kind == MarkKind::kStepBegin) {
     steps_.Step(slot.a, &marks_);
   } else if (kind == MarkKind::kDataloaderNext) {
-    steps_.DataloaderNext(slot.a, &marks_);
-  } else if (kind == MarkKind::kOptimizerStep) {
-    steps_.OptimizerStep(slot.a, &marks_);
-  } else if (kind == MarkKind::kStepEnd) {
-    steps_.MayEnd(slot.a);
-  } else if (kind == MarkKind::kCheckpointBegin || kind == MarkKind::kEvaluationBegin) {
-    steps_.SetPaused(true);
-  } else if (kind == MarkKind::kCheckpointEnd || kind == MarkKind::kEvaluationEnd) {
-    steps_.SetPaused(false);
+    TakeBatch(slot);
+  } else if (kind == MarkKind::kOptimizerStep || kind == MarkKind::kStepEnd) {
+    TakeOptimizer(slot);
+  } else if (IsPause(kind) && !TakePause(slot)) {
+    return;
   }
   NoteCapture({slot.a, kind, slot.b});
   for (const Mark& mark : marks_) AddMark(mark);
   if (kind != MarkKind::kStepBegin && kind != MarkKind::kStepEnd) maker_.Add(slot, nullptr);
+}
+
+void Emitter::TakeBatch(const RingSlot& slot) {
+  const auto by = static_cast<MarkedBy>(slot.d);
+  const Trainer::Thread trainer = state_->trainer.Read();
+  // Its first batches come before the thread that trains shows anything.
+  const bool only_loads = by == MarkedBy::kLoader && trainer.number != 0 &&
+                          static_cast<uint32_t>(trainer.thread) != slot.c;
+  if (by == MarkedBy::kOther || only_loads) return steps_.LoadedElsewhere();
+  steps_.DataloaderNext(slot.a, &marks_);
+}
+
+void Emitter::TakeOptimizer(const RingSlot& slot) {
+  const auto by = static_cast<MarkedBy>(slot.d);
+  if (by == MarkedBy::kOther) return;
+  if (static_cast<MarkKind>(slot.e) == MarkKind::kStepEnd) return steps_.MayEnd(slot.a);
+  if (by == MarkedBy::kTrainerWithoutBatches) steps_.HasNoDataloader();
+  steps_.OptimizerStep(slot.a, &marks_);
+}
+
+bool Emitter::TakePause(const RingSlot& slot) {
+  const auto kind = static_cast<MarkKind>(slot.e);
+  const bool begins = kind == MarkKind::kCheckpointBegin || kind == MarkKind::kEvaluationBegin;
+  const bool is_other = static_cast<MarkedBy>(slot.d) == MarkedBy::kOther;
+  // The thread that trains may have become another one in between.
+  if (is_other && (begins || pausing_thread_ != slot.c)) return false;
+  pausing_thread_.reset();
+  if (begins) pausing_thread_ = slot.c;
+  steps_.SetPaused(begins);
+  return true;
 }
 
 void Emitter::NoteCapture(const Mark& mark) {

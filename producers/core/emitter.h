@@ -67,6 +67,10 @@ class Emitter {
  private:
   void Take(const RingSlot& slot, const RingSlot* second);
   void TakeMark(const RingSlot& slot);
+  // Steps are what the thread that trains does, whatever others load or save meanwhile.
+  void TakeBatch(const RingSlot& slot);
+  void TakeOptimizer(const RingSlot& slot);
+  bool TakePause(const RingSlot& slot);  // false: it is none of the thread that trains
   void AddMark(const Mark& mark);
   void NoteCapture(const Mark& mark);
   bool IsSuspended(CaptureKind capture) const {
@@ -93,8 +97,9 @@ class Emitter {
   int64_t last_progress_ns_ = 0;
   int64_t last_report_ns_ = 0;
   int64_t last_repeat_ns_ = 0;
-  uint64_t progress_ = 0;  // changes of the flight table at the last round
-  bool marked_ = false;    // a mark has come since the last round
+  uint64_t progress_ = 0;                   // changes of the flight table at the last round
+  std::optional<uint32_t> pausing_thread_;  // that evaluates or saves
+  bool marked_ = false;                     // a mark has come since the last round
   absl::Status last_error_;
 };
 

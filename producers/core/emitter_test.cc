@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <limits>
 #include <memory>
@@ -267,6 +268,120 @@ TEST_F(EmitterTest, WithoutStepsASuspendedCaptureIsSaidOnceASecond) {
   }
   EXPECT_THAT(times, SizeIs(testing::AllOf(testing::Ge(6u), testing::Le(8u))));
   EXPECT_EQ(times.back(), 15);
+}
+
+// As eroica_mark does, of two threads that have a ring each.
+class EmitterOfThreadsTest : public EmitterTest {
+ protected:
+  void MarkOf(ThreadSigns& thread, MarkKind kind) {
+    now_ns_ += kNsPerMs;
+    if (const auto sign = SignOf(kind)) state_.trainer.Take(thread, *sign, now_ns_);
+    EventRing* const ring = &thread == &main_ ? ring_ : other_ring_;
+    ASSERT_TRUE(ring->Push(
+        std::array{RingSlot{.a = now_ns_,
+                            .c = static_cast<uint32_t>(thread.thread),
+                            .d = static_cast<uint16_t>(state_.trainer.Marking(thread, kind)),
+                            .e = static_cast<uint8_t>(kind),
+                            .kind = SlotKind::kMark}}));
+  }
+  void Load(ThreadSigns& thread) { MarkOf(thread, MarkKind::kDataloaderNext); }
+  void Train(ThreadSigns& thread) {
+    MarkOf(thread, MarkKind::kBackwardBegin);
+    MarkOf(thread, MarkKind::kOptimizerStep);
+  }
+  // Two batches ahead, now and then three: runs of batches and optimizer steps differ.
+  void LoadAheadAndTrain(int steps) {
+    Load(other_);
+    for (int step = 0; step < steps; ++step) {
+      if (step % 7 != 3) Load(other_);
+      Train(main_);
+      if (step % 7 == 3) Load(other_);
+      if (step % 5 == 0) emitter_->Tick(now_ns_);
+    }
+    emitter_->Tick(now_ns_);
+  }
+  // The kinds of marks that went out.
+  std::vector<MarkKind> Sent() {
+    emitter_->Finish(now_ns_ + 1);
+    std::vector<MarkKind> kinds;
+    for (const EventBatch& batch : sink_.batches) {
+      for (const Mark& mark : batch.marks) kinds.push_back(mark.kind);
+    }
+    return kinds;
+  }
+
+  ThreadSigns main_{.thread = ::getpid()};
+  ThreadSigns other_{.thread = ::getpid() + 1};
+  EventRing* const other_ring_ = state_.rings->Claim(2);
+  int64_t now_ns_ = kNsPerSecond;
+};
+
+TEST_F(EmitterOfThreadsTest, BatchesThatAThreadLoadsAheadAreNoSteps) {
+  LoadAheadAndTrain(60);
+  EXPECT_EQ(emitter_->step(), 59) << "one for each step of the optimizer";
+}
+
+TEST_F(EmitterOfThreadsTest, TheFirstBatchesOfAThreadThatLoadsAheadAreNoStepEither) {
+  Load(other_);
+  emitter_->Tick(now_ns_);  // as far as anybody knows, the other thread trains
+  EXPECT_EQ(emitter_->step(), 0);
+  LoadAheadAndTrain(60);
+  EXPECT_EQ(emitter_->step(), 59);
+}
+
+TEST_F(EmitterOfThreadsTest, AThreadThatTrainsMakesTheStepsWhateverMainHasLoaded) {
+  Load(main_);  // a first look
+  for (int step = 0; step < 30; ++step) {
+    Load(other_);
+    Load(other_);
+    Train(other_);
+    if (step % 4 == 0) emitter_->Tick(now_ns_);
+  }
+  emitter_->Tick(now_ns_);
+  EXPECT_EQ(emitter_->step(), 29);
+}
+
+TEST_F(EmitterOfThreadsTest, TheEnginesThreadStepsTheOptimizersOfTheOneThatTrains) {
+  for (int step = 0; step < 30; ++step) {
+    Load(main_);
+    MarkOf(main_, MarkKind::kBackwardBegin);
+    emitter_->Tick(now_ns_);
+    MarkOf(other_, MarkKind::kOptimizerStep);
+    emitter_->Tick(now_ns_);
+  }
+  EXPECT_EQ(emitter_->step(), 29);
+}
+
+TEST_F(EmitterOfThreadsTest, OptimizersOfAnotherThreadAreNoSteps) {
+  for (int step = 0; step < 30; ++step) {
+    Load(main_);
+    Train(main_);
+    MarkOf(other_, MarkKind::kOptimizerStep);
+  }
+  emitter_->Tick(now_ns_);
+  EXPECT_EQ(emitter_->step(), 29);
+}
+
+// Readers take a rank that saves for one that does not train.
+TEST_F(EmitterOfThreadsTest, WhatAnotherThreadSavesIsNoPause) {
+  Load(main_);
+  Train(main_);
+  MarkOf(other_, MarkKind::kCheckpointBegin);
+  Load(main_);
+  Train(main_);
+  MarkOf(other_, MarkKind::kCheckpointEnd);
+  EXPECT_THAT(Sent(), AllOf(Not(Contains(MarkKind::kCheckpointBegin)),
+                            Not(Contains(MarkKind::kCheckpointEnd))));
+}
+
+TEST_F(EmitterOfThreadsTest, APauseEndsWithItsThreadWhichNeedNoLongerTrain) {
+  Load(main_);
+  MarkOf(main_, MarkKind::kEvaluationBegin);
+  Load(other_);
+  Train(other_);
+  MarkOf(main_, MarkKind::kEvaluationEnd);
+  EXPECT_THAT(Sent(),
+              AllOf(Contains(MarkKind::kEvaluationBegin), Contains(MarkKind::kEvaluationEnd)));
 }
 
 TEST_F(EmitterTest, TheLastBatchIsFinalEvenWhenEmpty) {

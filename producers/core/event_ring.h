@@ -21,7 +21,7 @@ enum class SlotKind : uint8_t { kInterval, kCollective, kMark, kSample, kConnect
 //   kInterval    a start, b end, c function, lane
 //   kCollective  as kInterval, then a second half: a sequence, b bytes, c peer, d communicator, e
 //                operation
-//   kMark        a time, b id, e mark kind
+//   kMark        a time, b id, c thread, d who has set it (MarkedBy), e mark kind
 //   kSample      a time, c value (bits of a float), e resource
 //   kConnection  a time, b bytes, c peer, d communicator, e resource, then: a busy, b retransmits,
 //                e channels

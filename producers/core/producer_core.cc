@@ -196,11 +196,17 @@ void eroica_mark(int64_t time_ns, int mark_kind, int64_t id) {
   // Steps are made of marks: a moment that is none must not reach their detection.
   if (time_ns <= 0 || time_ns >= CodecLimits::kMaxTimeNs)
     return state->losses.Add(EventKind::kMark, DropReason::kMalformedEvent);
-  if (const auto sign = SignOf(static_cast<MarkKind>(mark_kind)))
-    state->trainer.Take(SignsOfThread(), *sign, time_ns);
+  const auto kind = static_cast<MarkKind>(mark_kind);
+  ThreadSigns& signs = SignsOfThread();
+  if (const auto sign = SignOf(kind)) state->trainer.Take(signs, *sign, time_ns);
+  const MarkedBy by = state->trainer.Marking(signs, kind);
   Push(*state,
-       std::array{RingSlot{
-           .a = time_ns, .b = id, .e = static_cast<uint8_t>(mark_kind), .kind = SlotKind::kMark}},
+       std::array{RingSlot{.a = time_ns,
+                           .b = id,
+                           .c = static_cast<uint32_t>(signs.thread),
+                           .d = static_cast<uint16_t>(by),
+                           .e = static_cast<uint8_t>(mark_kind),
+                           .kind = SlotKind::kMark}},
        EventKind::kMark);
 }
 

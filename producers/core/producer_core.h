@@ -199,6 +199,7 @@ uint32_t eroica_room(void);
 void eroica_interval(int64_t start_ns, int64_t end_ns, uint32_t function, uint8_t lane);
 // EROICA_CAPTURE_SUSPENDED holds until EROICA_CAPTURE_RESUMED of the same capture; the core repeats
 // it in every step.
+// Batches, optimizer steps, checkpoints and evaluations count where the calling thread trains.
 void eroica_mark(int64_t time_ns, int mark_kind, int64_t id);
 // value: share of the resource in use, 0 .. 1.
 void eroica_sample(int64_t time_ns, int resource, float value);

@@ -12,8 +12,8 @@ namespace eroica {
 void StepDetector::DataloaderNext(int64_t time_ns, std::vector<Mark>* marks) {
   last_event_ns_ = time_ns;
   ++events_since_match_;
+  if (explicit_ || from_optimizer_) return;
   has_dataloader_ = true;
-  if (explicit_) return;
   if (run_.optimizer > 0 || !has_begun()) {
     EndRun();
     BeginStep(time_ns, marks);
@@ -32,11 +32,19 @@ void StepDetector::OptimizerStep(int64_t time_ns, std::vector<Mark>* marks) {
   MayEnd(time_ns);
   ++events_since_match_;
   if (explicit_) return;
-  if (!has_dataloader_) {
+  const size_t usual = template_ ? template_->optimizer : 0;
+  if (loaded_elsewhere_ && run_.optimizer >= std::max(kLearn, usual + 1)) HasNoDataloader();
+  // The batches of another thread may have begun the first step.
+  if (!has_begun() || (!has_dataloader_ && run_.optimizer > 0)) {
     EndRun();
     BeginStep(time_ns, marks);
   }
   ++run_.optimizer;
+}
+
+void StepDetector::HasNoDataloader() {
+  has_dataloader_ = false;
+  if (loaded_elsewhere_) from_optimizer_ = true;
 }
 
 void StepDetector::Step(int64_t time_ns, std::vector<Mark>* marks) {

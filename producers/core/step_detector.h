@@ -9,7 +9,9 @@
 //   relearn  200 events without a run that matches
 //
 // Steps are counted from the first event, learning or not, so that all ranks number them the same.
-// A loop that has no data loader steps from O to O. Where the script counts its own steps (Step),
+// A loop that has no data loader steps from O to O; so does one whose batches another thread loads,
+// even if it has taken some itself (a first look, an evaluation): ten O without a D, more than the
+// template has, are such a loop for good. Where the script counts its own steps (Step),
 // the detector only watches how long they take.
 //
 // Besides, it says when the rank has become slow: the mean of the last 50 steps is above 1.05 times
@@ -58,6 +60,10 @@ class StepDetector {
   // Appends the marks that follow from the event (step begin and end, evaluation begin and end).
   void DataloaderNext(int64_t time_ns, std::vector<Mark>* marks);
   void OptimizerStep(int64_t time_ns, std::vector<Mark>* marks);
+  // A thread that does not train has taken a batch from its data loader.
+  void LoadedElsewhere() { loaded_elsewhere_ = true; }
+  // The thread that trains has taken none; what was seen of batches was another one's.
+  void HasNoDataloader();
   // The optimizer's step has ended: where nothing follows, so has the training step. A script may
   // hand forward and backward pass to the optimizer as a closure, which runs within its step.
   void MayEnd(int64_t time_ns) { may_end_ns_ = std::max(may_end_ns_, time_ns); }
@@ -95,9 +101,11 @@ class StepDetector {
 
   bool explicit_ = false;
   bool has_dataloader_ = false;
-  bool paused_ = false;      // a checkpoint
-  bool evaluating_ = false;  // more D than the template has
-  bool unmeasured_ = false;  // the step at hand was paused
+  bool loaded_elsewhere_ = false;
+  bool from_optimizer_ = false;  // for good
+  bool paused_ = false;          // a checkpoint
+  bool evaluating_ = false;      // more D than the template has
+  bool unmeasured_ = false;      // the step at hand was paused
   int64_t step_;
   const int64_t first_step_;
   int64_t step_begin_ns_ = 0;

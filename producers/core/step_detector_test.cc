@@ -16,7 +16,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Feeds a text of D, O, C (checkpoint begin) and c (its end), one event every 10 ms.
+// Feeds a text of D, O, C (checkpoint begin), c (its end) and L (another thread loads), one event
+// every 10 ms.
 class StepDetectorTest : public ::testing::Test {
  protected:
   void Feed(std::string_view events) {
@@ -26,6 +27,7 @@ class StepDetectorTest : public ::testing::Test {
       if (event == 'O') detector_.OptimizerStep(now_ns_, &marks_);
       if (event == 'C') detector_.SetPaused(true);
       if (event == 'c') detector_.SetPaused(false);
+      if (event == 'L') detector_.LoadedElsewhere();
     }
   }
   void Repeat(int times, std::string_view events) {
@@ -53,6 +55,29 @@ class StepDetectorTest : public ::testing::Test {
 TEST_F(StepDetectorTest, AStepIsFromTheFirstBatchToTheFirstBatchAfterTheOptimizer) {
   Feed("DODDOD");
   EXPECT_THAT(Marks(), ElementsAre("b0@10", "e0@30", "b1@30", "e1@60", "b2@60"));
+}
+
+TEST_F(StepDetectorTest, WhereAnotherThreadLoadsStepsGoFromOptimizerToOptimizer) {
+  Feed("DLL");  // a first look at the data
+  Repeat(10, "LO");
+  EXPECT_EQ(detector_.step(), 0) << "as yet it may be a step of many optimizers";
+  Repeat(20, "LO");
+  EXPECT_EQ(detector_.step(), 20);
+  Feed("DDDDD");  // an evaluation
+  Repeat(20, "LO");
+  EXPECT_EQ(detector_.step(), 40);
+}
+
+TEST_F(StepDetectorTest, AnotherThreadsBatchesDoNotDisturbALoopThatLoads) {
+  Repeat(30, "LDLDOO");
+  EXPECT_EQ(detector_.step(), 29);
+}
+
+TEST_F(StepDetectorTest, BatchesOfAThreadThatDoesNotTrainBeginTheFirstStepOnly) {
+  Feed("DD");
+  detector_.HasNoDataloader();
+  Feed("OOO");
+  EXPECT_THAT(Marks(), ElementsAre("b0@10", "e0@40", "b1@40", "e1@50", "b2@50"));
 }
 
 TEST_F(StepDetectorTest, AccumulatedGradientsAndTwoOptimizersAreOneStep) {

@@ -71,6 +71,18 @@ bool Trainer::Is(const ThreadSigns& mine) const {
   return held == 0 ? mine.thread == main_thread_ : NumberOf(held) == mine.number;
 }
 
+MarkedBy Trainer::Marking(const ThreadSigns& mine, MarkKind kind) const {
+  const uint64_t held = held_.load(std::memory_order_acquire);
+  const auto has_shown = [held](TrainingSign sign) {
+    return (SignsOf(held) & static_cast<uint8_t>(sign)) != 0;
+  };
+  const bool is_optimizer = kind == MarkKind::kOptimizerStep || kind == MarkKind::kStepEnd;
+  const bool of_trainer = is_optimizer && !has_shown(TrainingSign::kOptimizer);
+  if (!Is(mine) && !of_trainer) return MarkedBy::kOther;
+  if (SignsOf(held) == static_cast<uint8_t>(TrainingSign::kBatch)) return MarkedBy::kLoader;
+  return has_shown(TrainingSign::kBatch) ? MarkedBy::kTrainer : MarkedBy::kTrainerWithoutBatches;
+}
+
 Trainer::Thread Trainer::Read() const {
   const uint64_t held = held_.load(std::memory_order_acquire);
   if (held == 0) return {.thread = main_thread_};

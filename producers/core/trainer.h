@@ -33,6 +33,14 @@ enum class TrainingSign : uint8_t { kBatch = 1, kOptimizer = 2, kBackward = 4, k
 // What a mark of that kind is a sign of.
 std::optional<TrainingSign> SignOf(MarkKind kind);
 
+// What the detection of steps needs to know of the thread that has set a mark, at that moment.
+enum class MarkedBy : uint8_t {
+  kTrainer,                // it trains, or steps the optimizers of the one that does
+  kTrainerWithoutBatches,  // likewise; the one that trains takes its batches from no data loader
+  kLoader,                 // it trains as far as anybody knows: it has shown batches and no more
+  kOther,                  // another thread trains
+};
+
 // What a thread keeps of itself; one a thread. Written by Trainer alone.
 struct ThreadSigns {
   int32_t thread = 0;   // as gettid() says
@@ -57,6 +65,9 @@ class Trainer {
   // The calling thread, whose record is `mine`, shows a sign.
   void Take(ThreadSigns& mine, TrainingSign sign, int64_t now_ns);
   bool Is(const ThreadSigns& mine) const;
+  // Of a mark that the calling thread sets, behind Take. The engine's thread steps the optimizers
+  // of the thread that trains, where that one steps none.
+  MarkedBy Marking(const ThreadSigns& mine, MarkKind kind) const;
   Thread Read() const;
   // The thread of this number has ended.
   void Ended(uint32_t number);

@@ -120,6 +120,22 @@ TEST_F(TrainerTest, AThreadThatGetsAnothersIdIsAnotherThread) {
   EXPECT_NE(trainer_.Read().number, before.number);
 }
 
+TEST_F(TrainerTest, SaysOfEachMarkWhetherItsThreadTrains) {
+  // The script's thread loads ahead: as far as anybody knows, it trains.
+  Step(other_, Sign::kBatch);
+  EXPECT_EQ(trainer_.Marking(other_, MarkKind::kDataloaderNext), MarkedBy::kLoader);
+  EXPECT_EQ(trainer_.Marking(third_, MarkKind::kCheckpointBegin), MarkedBy::kOther);
+  Step(main_, Sign::kBackward);
+  EXPECT_EQ(trainer_.Marking(other_, MarkKind::kDataloaderNext), MarkedBy::kOther);
+  // The engine's thread.
+  EXPECT_EQ(trainer_.Marking(other_, MarkKind::kOptimizerStep), MarkedBy::kTrainerWithoutBatches);
+  Step(main_, Sign::kOptimizer);
+  EXPECT_EQ(trainer_.Marking(other_, MarkKind::kOptimizerStep), MarkedBy::kOther);
+  EXPECT_EQ(trainer_.Marking(main_, MarkKind::kOptimizerStep), MarkedBy::kTrainerWithoutBatches);
+  Step(main_, Sign::kBatch);
+  EXPECT_EQ(trainer_.Marking(main_, MarkKind::kOptimizerStep), MarkedBy::kTrainer);
+}
+
 TEST_F(TrainerTest, MarksThatAreSigns) {
   EXPECT_EQ(SignOf(MarkKind::kStepBegin), Sign::kStep);
   EXPECT_EQ(SignOf(MarkKind::kBackwardBegin), Sign::kBackward);

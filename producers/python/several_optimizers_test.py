@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+import threading
 import unittest
 from unittest import mock
 
@@ -20,6 +21,10 @@ class Core:
 
     def __init__(self):
         self.told = ""
+        self.trainer = threading.get_ident()
+
+    def trains(self):
+        return threading.get_ident() == self.trainer
 
     def optimizer_step(self, _begins_stage):
         self.told += "S"
@@ -70,6 +75,35 @@ class SeveralOptimizersTest(unittest.TestCase):
     def test_behind_a_data_loader_all_count(self):
         stages.data_begins()
         self.assertEqual(self.train([Optimizer(), Optimizer()]), "SSSSSS")
+
+    def load_elsewhere(self):
+        thread = threading.Thread(target=stages.data_begins)
+        thread.start()
+        thread.join()
+
+    def test_behind_the_batches_of_another_thread_the_first_leads(self):
+        self.load_elsewhere()
+        self.assertEqual(self.train([Optimizer(), Optimizer()]), "SmSmSm")
+
+    def test_a_thread_that_loads_ahead_passes_no_stage(self):
+        stages.forward_begins()
+        stages.backward_begins()
+        for _ in range(300):
+            self.load_elsewhere()
+        self.assertNotIn("s", self.core.told)
+        self.assertEqual(stages._stage, stages.BACKWARD)
+
+    def test_a_loader_that_trained_before_anybody_did_does_not_lead(self):
+        main, self.core.trainer = self.core.trainer, None
+        thread = threading.Thread(target=self.load_as_trainer)
+        thread.start()
+        thread.join()
+        self.core.trainer = main
+        self.assertEqual(self.train([Optimizer(), Optimizer()]), "SmSmSm")
+
+    def load_as_trainer(self):
+        self.core.trainer = threading.get_ident()
+        stages.data_begins()
 
     def batches(self, count, backward=True):
         self.core.told = ""

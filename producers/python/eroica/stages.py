@@ -9,6 +9,7 @@ An optimizer that is none of torch.optim's is not seen. After more batches with 
 steps are made of elsewhere each batch is a step of its own.
 """
 
+import threading
 import weakref
 
 from eroica import life
@@ -18,7 +19,7 @@ DATA, FORWARD, BACKWARD, OPTIMIZER = 0, 1, 2, 3
 _MOST_OF_OTHERS = 16  # steps of other optimizers, without one of the leader
 _MOST_MICRO_BATCHES = 200  # with a backward pass, without a step of any optimizer
 _stage = None  # nothing was seen yet
-_has_data_loader = False
+_loads = None  # the thread that trains where it takes batches from a data loader
 _leader = None  # a weak reference
 _steps_of_others = 0
 _micro_batches = 0
@@ -40,14 +41,16 @@ def step_begins():
 
 
 def data_begins():
-    """The training loop asks for its next batch."""
-    global _has_data_loader
+    """The training loop asks for its next batch; or a thread that loads ahead: it passes no stage."""
+    global _loads
     if life.on:
-        _has_data_loader = True
-        if _stage == BACKWARD and _is_step_without_optimizer():
+        if _stage == BACKWARD and life.native.trains() and _is_step_without_optimizer():
             life.native.step()
             _await_forward(DATA)
         life.native.dataloader_next()
+        if not life.native.trains():
+            return
+        _loads = threading.get_ident()
         if _stage in (None, OPTIMIZER):
             _await_forward(DATA)
 
@@ -73,11 +76,18 @@ def backward_begins():
         life.native.mark(constants.BACKWARD_BEGIN)
 
 
+def _has_data_loader():
+    """The engine's thread steps optimizers of the thread that trains."""
+    if _loads is None:
+        return False
+    return _loads == threading.get_ident() or not life.native.trains()
+
+
 def _leads(optimizer):
     """A loop without a data loader steps from optimizer to optimizer: where it has several (two
     networks, or one for each kind of parameters), from the first one to the first one."""
     global _leader, _steps_of_others
-    if optimizer is None or _has_data_loader:
+    if optimizer is None or _has_data_loader():
         return True
     leader = _leader() if _leader is not None else None
     if leader is None or _steps_of_others >= _MOST_OF_OTHERS:
