@@ -63,6 +63,13 @@ ProducerIdentity IdentityOf(const ProducerConfig& config, const EroicaAttachOpti
   return identity;
 }
 
+EmitterOptions EmitterOf(const ProducerConfig& config, const EroicaAttachOptions& options) {
+  return {.identity = IdentityOf(config, options),
+          .send_interval_ns = int64_t{config.send_interval_ms} * 1'000'000,
+          .level = static_cast<CaptureLevel>(config.level),
+          .first_step = config.first_step};
+}
+
 // Empty where nobody wants it. The sampler is made by the first call, on the emitter's thread.
 std::function<void(int64_t)> HostSamplingOf(const ProducerConfig& config,
                                             const ProducerIdentity& identity) {
@@ -111,6 +118,7 @@ bool Attachment::Attach(const EroicaAttachOptions& options) {
   const MutexLock lock(mutex_);
   // Other producers than Python's attach where there is something to capture: a device, NCCL.
   if (options.component != nullptr && std::string_view(options.component) != "python") Keep();
+  if (hold_.load(std::memory_order_acquire) == Rank::kHandedOver) return Resume(options);
   if (!decided_ || held_by_ancestor_) {
     decided_ = true;
     return Start(options);
@@ -128,10 +136,7 @@ bool Attachment::Start(const EroicaAttachOptions& options) {
   }
   for (const std::string& name : held_by_ancestor_ ? std::vector<std::string>() : config->unknown)
     Say(fmt::format("nobody knows the variable {}", name));
-  EmitterOptions emitter{.identity = IdentityOf(*config, options),
-                         .send_interval_ns = int64_t{config->send_interval_ms} * 1'000'000,
-                         .level = static_cast<CaptureLevel>(config->level),
-                         .first_step = config->first_step};
+  EmitterOptions emitter = EmitterOf(*config, options);
   rank_ = emitter.identity.rank.value;
   if (!*SelectsRank(config->ranks, rank_))
     return TurnOff("EROICA_RANKS leaves this rank out", false);
@@ -160,16 +165,45 @@ bool Attachment::Start(const EroicaAttachOptions& options) {
   owned_->own_steps.store(config->first_step, std::memory_order_relaxed);
   owned_->rank.store(rank_, std::memory_order_relaxed);
   owned_->world_size.store(emitter.identity.world_size, std::memory_order_relaxed);
+  return Run(*std::move(config), std::move(emitter));
+}
+
+// Names, threads and what watches the core stay as they were: producers have kept their numbers.
+bool Attachment::Resume(const EroicaAttachOptions& options) {
+  if (thread_ == nullptr || !thread_->HasEnded()) return false;
+  absl::StatusOr<ProducerConfig> config = ReadProducerConfig();
+  if (!config.ok()) return false;
+  EmitterOptions emitter = EmitterOf(*config, options);
+  if (emitter.identity.rank.value != rank_) return false;
+  if (config->exchange.empty()) config->exchange = DefaultExchangeFolder(config->job);
+  absl::StatusOr<RankClaim> claim = RankClaim::Take(config->exchange, rank_);
+  if (!claim.ok()) {
+    const bool is_first = !std::exchange(said_refused_, true);
+    if (is_first && absl::IsAlreadyExists(claim.status()))
+      RankClaim::NoteRefused(config->exchange, rank_);
+    return TurnOff(fmt::format("it has handed its rank over, and trains itself: {}",
+                               std::string(claim.status().message())),
+                   is_first);
+  }
+  thread_->Stop(milliseconds(0));  // it has ended
+  thread_.reset();
+  claim_ = *std::move(claim);
+  hold_.store(Rank::kKept, std::memory_order_release);
+  off_reason_.store("", std::memory_order_release);
+  return Run(*std::move(config), std::move(emitter));
+}
+
+bool Attachment::Run(ProducerConfig config, EmitterOptions emitter) {
   EmitterThread::Parts parts;
   parts.state = owned_.get();
-  parts.periodic = [sample = HostSamplingOf(*config, emitter.identity),
+  parts.periodic = [sample = HostSamplingOf(config, emitter.identity),
                     watch = RefusalWatchOf(*claim_)](int64_t now_ns) {
     if (sample) sample(now_ns);
     watch(now_ns);
   };
   parts.hands_over = [this] { return HandsOver(); };
   parts.handed_over = [this] { claim_->Release(); };
-  parts.config = *std::move(config);
+  parts.config = std::move(config);
   parts.emitter = std::move(emitter);
   parts.give_up = [this](const std::string& reason) { TurnOff(reason, true); };
   parts.complain = [rank = rank_](const std::string& reason) {
@@ -189,11 +223,19 @@ bool Attachment::Start(const EroicaAttachOptions& options) {
 // the one that does: it asks for the rank. What this one would tell is of no use.
 bool Attachment::HandsOver() {
   const CoreState* const state = Attachment::state();
-  if (state == nullptr || keeps_.load(std::memory_order_relaxed)) return false;
+  if (state == nullptr || hold_.load(std::memory_order_relaxed) == Rank::kKept) return false;
   if (state->trainer.Read().number != 0 || state->flights.changes() != 0) return false;
   if (!claim_->IsAsked()) return false;
+  Rank hold = Rank::kMayBeHandedOver;
+  if (!hold_.compare_exchange_strong(hold, Rank::kHandedOver)) return false;
   TurnOff("a process that this one has started trains as its rank", false);
   return true;
+}
+
+// What is handed over stays so, until this process attaches again.
+void Attachment::Keep() {
+  Rank hold = Rank::kMayBeHandedOver;
+  hold_.compare_exchange_strong(hold, Rank::kKept);
 }
 
 bool Attachment::TurnOff(const std::string& reason, bool say) {

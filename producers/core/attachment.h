@@ -1,4 +1,5 @@
-// The core's life in this process: never attached, on, off for good. One a process. See
+// The core's life in this process: never attached, on, off for good; or handed over to a process
+// that it has started, until it comes to train itself. One a process. See
 // producer_core.h for what the outside may rely on.
 #pragma once
 
@@ -29,7 +30,7 @@ class Attachment {
   bool Attach(const EroicaAttachOptions& options);
   void Detach(std::chrono::milliseconds timeout);
   // The process is what trains, and keeps the rank whatever its children do. Any thread.
-  void Keep() { keeps_.store(true, std::memory_order_relaxed); }
+  void Keep();
   // A library threw within a call of the host's: the collection is off from now on, and that is
   // said once. Any thread; takes no memory.
   void TurnOffThrown(const Thrown& thrown);
@@ -43,6 +44,9 @@ class Attachment {
   Attachment() = default;
 
   bool Start(const EroicaAttachOptions& options) EROICA_REQUIRES(mutex_);
+  // The rank is handed over: attaches again where that process has let it go.
+  bool Resume(const EroicaAttachOptions& options) EROICA_REQUIRES(mutex_);
+  bool Run(ProducerConfig config, EmitterOptions emitter) EROICA_REQUIRES(mutex_);
   bool TurnOff(const std::string& reason, bool say);
   void SayThrown(const char* what, const Thrown& thrown);
   bool HandsOver();
@@ -58,13 +62,15 @@ class Attachment {
   bool decided_ EROICA_GUARDED_BY(mutex_) = false;  // attached once, or refused
   // Refused, as a process that this one descends from is the rank; it may hand it over.
   bool held_by_ancestor_ EROICA_GUARDED_BY(mutex_) = false;
+  bool said_refused_ EROICA_GUARDED_BY(mutex_) = false;  // as it came back for its rank
   bool handlers_ EROICA_GUARDED_BY(mutex_) = false;
   uint32_t rank_ EROICA_GUARDED_BY(mutex_) = 0;
   std::unique_ptr<CoreState> owned_ EROICA_GUARDED_BY(mutex_);
   std::unique_ptr<EmitterThread> thread_ EROICA_GUARDED_BY(mutex_);
   std::optional<RankClaim> claim_;  // set before other threads know of it
   std::atomic<const char*> off_reason_{""};
-  std::atomic<bool> keeps_{false};
+  enum class Rank : uint8_t { kMayBeHandedOver, kKept, kHandedOver };
+  std::atomic<Rank> hold_{Rank::kMayBeHandedOver};
   std::atomic<bool> forked_{false};
 };
 

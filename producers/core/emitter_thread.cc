@@ -85,6 +85,11 @@ bool EmitterThread::Stop(milliseconds timeout) {
   return done;
 }
 
+bool EmitterThread::HasEnded() {
+  const MutexLock lock(mutex_);
+  return finished_;
+}
+
 void EmitterThread::Run() {
   RunInBackground("eroica-emitter");
   RunAtBoundary([this] { Emit(); },

@@ -43,6 +43,8 @@ class EmitterThread {
   // The last batch is sent and the transport closed; false: not within the timeout, and the thread
   // is left to itself. Any thread, once.
   bool Stop(std::chrono::milliseconds timeout);
+  // The thread has sent what there was and needs nothing any more. Any thread.
+  bool HasEnded();
 
  private:
   void Run();

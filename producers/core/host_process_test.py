@@ -120,6 +120,18 @@ class HostProcess(unittest.TestCase):
         self.assertEqual(counters["dead_lettered"], 0)
         self.assertGreater(counters["emitted"], 0)
 
+    def test_what_has_handed_its_rank_over_takes_it_again_as_it_trains(self):
+        code, out, err = self.run_host("trains_after_its_child", CORE)
+        self.assertEqual(code, 0, err)
+        self.assertIn("child on True", out)
+        self.assertEqual(out.count("beside False it has handed its rank over, and trains itself: rank 0 is"), 2)
+        self.assertRegex(err, r"^eroica: this process is not captured: it has handed [^\n]*\n$")
+        self.assertIn("again True \n", out)
+        statistics = self.statistics(out)
+        self.assertGreater(statistics["taken"], 200)
+        self.assertEqual(statistics["lost"], 0)
+        self.assertEqual(self.drained()["dead_lettered"], 0)
+
     def test_what_trains_itself_keeps_its_rank(self):
         for call in ("keep_rank", "step"):
             code, out, err = self.run_host("starts_the_trainer", CORE, call)

@@ -143,7 +143,8 @@ bool eroica_attach(const EroicaAttachOptions* options);
 void eroica_detach(uint32_t timeout_ms);
 // This process is what trains: it keeps its rank. Without this call and without a sign of training
 // a process that only starts the trainer hands its rank over, where a process that descends from it
-// attaches a second time as the same rank (the first time may be before it trains). [setup]
+// attaches a second time as the same rank (the first time may be before it trains). A further
+// eroica_attach, where it comes to train itself, takes the rank again once it is free. [setup]
 void eroica_keep_rank(void);
 // Whether events are taken at this moment. [hot]
 bool eroica_enabled(void);

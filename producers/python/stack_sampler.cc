@@ -154,6 +154,7 @@ void StackSampler::Loop() {
 
 void StackSampler::Tick(int64_t now_ns) {
   ticks_.fetch_add(1, std::memory_order_relaxed);
+  if (last_tick_ns_ == 0) last_tick_ns_ = now_ns;  // the rank was handed over until now
   TakeVisit();
   FollowTrainer();
   // While Python is traced in full, too: functions of windows with and without compare only as both

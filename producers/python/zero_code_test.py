@@ -160,6 +160,32 @@ assert on == [False, False, False, True, True], on
             self.assertEqual((run.status, run.err), (0, ""), python)
             self.assertEqual(run.events["attached"], ["python"])
 
+    def test_a_process_that_has_handed_its_rank_over_asks_for_it_as_it_trains(self):
+        script = """
+import eroica
+from eroica import life
+assert eroica.enabled()
+core, free, samplers = life.native, [], []
+attach = core.attach
+core.start_sampler = lambda *_: samplers.append(1)
+core.enabled = lambda: bool(free)
+core.off_reason = lambda: b"a process that this one has started trains as its rank"
+core.attach = lambda *known: bool(free) and attach(*known)
+life._TRY_S = 0
+life.keep_rank()  # as torch is loaded
+on = [eroica.enabled()]
+for turn in range(3):
+    eroica.step()
+    on.append(eroica.enabled())
+    if turn == 1:
+        free.append(1)
+assert on == [False, False, False, True], on
+assert not samplers  # the first one still runs
+"""
+        for python in self.each():
+            run = self.run_zero(python, script, path=[interpreters.PRODUCER], RANK="0", WORLD_SIZE="1")
+            self.assertEqual((run.status, run.err), (0, ""), python)
+
     def test_subprocesses_of_a_rank_are_left_alone(self):
         # The core marks its process in the environment; the recorded one does not, so the script
         # does.

@@ -154,6 +154,24 @@ def starts_the_trainer(core, path, *calls):
     print("child", code, "enabled", core.call("enabled")(), flush=True)
 
 
+def trains_after_its_child(core, path):
+    """As starts_the_trainer; then this process trains itself, as long as another child is the rank in vain."""
+    import subprocess  # not where the interpreter has nothing but what it has loaded
+
+    starts_the_trainer(core, path)
+    holder = subprocess.Popen([sys.executable, __file__, path, "holds"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert holder.stdout.readline().startswith(b"ready True")
+    for _ in range(2):
+        print("beside", core.attach(b"python"), core.call("off_reason")().decode(), flush=True)
+    holder.communicate(b"")
+    print("again", core.attach(b"python"), core.call("off_reason")().decode(), flush=True)
+    steps(core, 200)
+
+
+def holds(core):
+    sys.stdin.read()
+
+
 def trains_below(core, rounds="40"):
     """The start of its interpreter has tried to attach; its signs of training try again."""
     on = False
@@ -239,14 +257,14 @@ def hostile_when_off(core, how):
     core.train_step()
 
 
-SCENARIOS = {f.__name__: f for f in (steps, hard_exit, killed, forever, forks, spawned, starts_the_trainer, trains_below, replaced, twice, flooded, threads,
+SCENARIOS = {f.__name__: f for f in (steps, hard_exit, killed, forever, forks, spawned, starts_the_trainer, trains_after_its_child, holds, trains_below, replaced, twice, flooded, threads,
                                      detached, losing, threadless, hostile, hostile_when_off)}
 
 
 def main():
     core = Core(sys.argv[1])
     # Of all others that attach it is known that they do so where there is something to capture.
-    component = b"python" if sys.argv[2] in ("starts_the_trainer", "trains_below") else None
+    component = b"python" if sys.argv[2] in ("starts_the_trainer", "trains_after_its_child", "trains_below") else None
     print("ready", core.attach(component), core.call("off_reason")().decode(), flush=True)
     SCENARIOS[sys.argv[2]](core, *sys.argv[3:])
     print("done", json.dumps(core.statistics()), flush=True)

@@ -33,7 +33,10 @@ def step(*surplus, **unknown):
     try:
         if life.on or life.begin():
             stages.step_begins()
-            return life.native.step()
+            number = life.native.step()
+            if number < 0:
+                life.look_whether_handed_over()
+            return number
     except Exception:
         life.say_exception("a step is not taken")
     return -1

@@ -29,6 +29,7 @@ _process = 0  # that tries: a fork of it, a data loader's worker, does not
 _TRY_S = 0.05
 _MOST_TRIES = 1000
 _TRIES_BEFORE_SAID = 200  # the holder looks twice a second, and sends what it has
+_handed_over = False  # it was on, and has handed its rank over to a process that it has started
 _keeps = False  # this process has loaded what trains
 _lock = threading.RLock()  # a handler of a signal may come in between on the same thread
 _after_attach = []  # called once, when Eroica gets on
@@ -248,11 +249,12 @@ def _attach_again():
         _next_try = None
         return
     _tries += 1
-    _next_try = time.monotonic() + _TRY_S if _tries < _MOST_TRIES else None
+    again = _handed_over or _tries < _MOST_TRIES  # the rank is its own, once it is free
+    _next_try = time.monotonic() + _TRY_S if again else None
     if native.attach(*framework_rank(), framework_device()):
         _next_try = None
         _get_on()
-    elif _tries == _TRIES_BEFORE_SAID and _is_rank_of_environment():
+    elif _tries == _TRIES_BEFORE_SAID and not _handed_over and _is_rank_of_environment():
         say(
             f"this process trains and is not captured: {reason}, and has started this one. "
             "Run the trainer by exec, or set EROICA_DISABLE=1 for what starts it alone."
@@ -272,6 +274,21 @@ def keep_rank():
     _keeps = True
     if on:
         native.keep_rank()
+        quietly(look_whether_handed_over)
+
+
+def look_whether_handed_over():
+    """This process may have handed its rank over and train later: its signs of training ask for it
+    again."""
+    global on, reason, _handed_over, _next_try, _process, _tries
+    if not on or native.enabled():
+        return
+    why = (native.off_reason() or b"").decode("utf-8", "replace")
+    if not why.startswith("a process that this one has started"):
+        return
+    with _lock:
+        on, reason, _handed_over = False, why, True
+        _next_try, _process, _tries = time.monotonic(), os.getpid(), 0
 
 
 def _get_on():
@@ -280,10 +297,11 @@ def _get_on():
     reason = ""
     if _keeps:
         native.keep_rank()
-    watch_exit()
-    _register_at_fork()
-    at_end(_note_failure)  # behind the sampler's end
-    _start_sampler()
+    if not _handed_over:  # else all this is there
+        watch_exit()
+        _register_at_fork()
+        at_end(_note_failure)  # behind the sampler's end
+        _start_sampler()
     _call_all(_after_attach, 0)
 
 

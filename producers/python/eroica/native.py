@@ -53,6 +53,7 @@ _RANKS = ctypes.POINTER(_U32)
 
 # attribute: (library, symbol, result, arguments)
 _PROTOTYPES = {
+    "enabled": ("core", "eroica_enabled", ctypes.c_bool, ()),
     "off_reason": ("core", "eroica_off_reason", _TEXT, ()),
     "keep_rank": ("core", "eroica_keep_rank", None, ()),
     "wants_full_trace": ("core", "eroica_wants_full_trace", ctypes.c_bool, ()),
