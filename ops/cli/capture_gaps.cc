@@ -16,6 +16,7 @@
 #include "diagnosis/monitoring_gap/telemetry_gaps.h"
 #include "diagnosis/report/duration_text.h"
 #include "diagnosis/slow_rank/slow_rank_operator.h"
+#include "ops/cli/partly_recorded.h"
 
 namespace eroica {
 namespace {
@@ -99,28 +100,6 @@ void AddRanksWithoutWindows(const JobCoverage& coverage, const std::vector<uint3
   Add(true,
       fmt::format("There is no window of {} of {}: nobody can tell what {} did.", RanksText(ranks),
                   coverage.world_size, missing.size() == 1 ? "it" : "they"),
-      gaps);
-}
-
-// A rank that another process was taken for, that was captured late, or no longer. While a job runs
-// one may be a window behind.
-void AddPartlyRecorded(const JobCoverage& coverage, const char* action, CaptureGaps* gaps) {
-  std::vector<RankId> ranks;
-  uint64_t fewest = coverage.steps;
-  for (const PartlyRecorded& rank : coverage.partly) {
-    const uint64_t missing = coverage.steps - rank.steps;
-    const double share = static_cast<double>(missing) / static_cast<double>(coverage.steps);
-    if (share < TelemetryGapOptions{}.min_share) continue;
-    if (rank.steps > 0 && missing <= coverage.most_steps) continue;
-    ranks.push_back(RankId{rank.rank});
-    fewest = std::min(fewest, rank.steps);
-  }
-  if (ranks.empty()) return;
-  Add(true,
-      fmt::format("Of {} of {} {} {} of {} steps were recorded: nobody can tell what {} did in the "
-                  "others. {}",
-                  RanksText(ranks), coverage.world_size, ranks.size() == 1 ? "only" : "as few as",
-                  fewest, coverage.steps, ranks.size() == 1 ? "it" : "they", action),
       gaps);
 }
 

@@ -383,7 +383,11 @@ TEST(CaptureGaps, ARankOfWhichFewStepsWereRecordedIsNotSeenWhole) {
   EXPECT_THAT(gaps.sentences, ElementsAre(HasSubstr("Of rank 0 of 4 only 3 of 250 steps")));
   coverage.partly = {{.rank = 0, .steps = 3}, {.rank = 2, .steps = 0}};
   EXPECT_THAT(FindLiveGaps(coverage).sentences,
-              ElementsAre(HasSubstr("Of ranks 0 and 2 of 4 as few as 0 of 250 steps")));
+              ElementsAre(HasSubstr("There is no training step of rank 2 of 4, and up to 250"),
+                          HasSubstr("Of rank 0 of 4 only 3 of 250 steps")));
+  coverage.partly = {{.rank = 0, .steps = 3}, {.rank = 2, .steps = 40}};
+  EXPECT_THAT(FindLiveGaps(coverage).sentences,
+              ElementsAre(HasSubstr("Of ranks 0 and 2 of 4 as few as 3 of 250 steps")));
   coverage.steps = 64;  // the job runs, and the rank is a window behind
   coverage.partly = {{.rank = 2, .steps = 32}};
   EXPECT_THAT(FindLiveGaps(coverage).sentences, IsEmpty());
