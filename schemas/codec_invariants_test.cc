@@ -339,6 +339,10 @@ TEST(RankStandingInvariants, Standing) {
   REFUSED(kValueOutOfRange, v.end = ProcessEnd{.signal = 65});
   REFUSED(kTimeOutOfRange, v.end = ProcessEnd{.started_ns = -1});
   REFUSED(kValueOutOfRange, (v.end = ProcessEnd{.exit_code = 1, .signal = 9}));
+  REFUSED(kValueOutOfRange, v.end = ProcessEnd{.job_failure = JobFailure{.exit_code = 256}});
+  REFUSED(kValueOutOfRange,
+          (v.end = ProcessEnd{.job_failure = JobFailure{.exit_code = 1, .signal = 9}}));
+  REFUSED(kTimeOutOfRange, v.end = ProcessEnd{.job_failure = JobFailure{.within_ns = -1}});
 }
 
 // What no value may do: a batch of an import has ended `eroica diagnose` here, more than once.

@@ -157,10 +157,15 @@ TEST(PayloadOfToday, TransfersBetweenPairs) {
 
 TEST(PayloadOfToday, EndsOfProcesses) {
   RankStanding standing = ExampleRankStanding();
-  const ProcessEnd ends[] = {{},
-                             {.exit_code = 0},
-                             {.exit_code = 1},
-                             {.signal = 9, .started_ns = 1, .out_of_memory = true}};
+  const ProcessEnd ends[] = {
+      {},
+      {.exit_code = 0},
+      {.exit_code = 1},
+      {.signal = 9, .started_ns = 1, .out_of_memory = true},
+      {.exit_code = 0, .job_failure = JobFailure{.signal = 6}},
+      {.signal = 15,
+       .job_failure = JobFailure{
+           .exit_code = 3, .ranks = 4, .within_ns = 200'000'000, .others_untold = true}}};
   for (const ProcessEnd& end : ends) {
     standing.end = end;
     ExpectSameBehindTheWire(standing);

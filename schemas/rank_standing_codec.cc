@@ -47,8 +47,25 @@ void Write(const RankStanding& standing, WireWriter& writer) {
     table.add_exit_signal(standing.end->signal);
     table.add_process_started_ns(standing.end->started_ns);
     table.add_out_of_memory(standing.end->out_of_memory);
+    if (const std::optional<JobFailure>& failure = standing.end->job_failure) {
+      table.add_job_failed(true);
+      table.add_launcher_exit_code(failure->exit_code);
+      table.add_launcher_signal(failure->signal);
+      table.add_ended_together(failure->ranks);
+      table.add_ended_within_ns(failure->within_ns);
+      table.add_others_untold(failure->others_untold);
+    }
   }
   wire::FinishRankStandingBuffer(writer.builder(), table.Finish());
+}
+
+static std::optional<JobFailure> FailureOf(const wire::RankStanding& from) {
+  if (!from.job_failed()) return std::nullopt;
+  return JobFailure{.exit_code = from.launcher_exit_code(),
+                    .signal = from.launcher_signal(),
+                    .ranks = from.ended_together(),
+                    .within_ns = from.ended_within_ns(),
+                    .others_untold = from.others_untold()};
 }
 
 void Read(const wire::RankStanding& from, WireReader& reader, RankStanding* to) {
@@ -82,7 +99,8 @@ void Read(const wire::RankStanding& from, WireReader& reader, RankStanding* to) 
     to->end = ProcessEnd{.exit_code = from.exit_code(),
                          .signal = from.exit_signal(),
                          .started_ns = from.process_started_ns(),
-                         .out_of_memory = from.out_of_memory()};
+                         .out_of_memory = from.out_of_memory(),
+                         .job_failure = FailureOf(from)};
   }
 }
 

@@ -5,13 +5,21 @@
 namespace eroica {
 namespace {
 
+void CheckStatus(int32_t exit_code, int32_t signal, Violation& violation) {
+  violation.Require(exit_code >= -1 && exit_code <= kHighestExitCode, DropReason::kValueOutOfRange);
+  violation.Require(signal >= 0 && signal <= kHighestSignal, DropReason::kValueOutOfRange);
+  violation.Require(exit_code < 0 || signal == 0, DropReason::kValueOutOfRange);
+}
+
+void CheckFailure(const JobFailure& failure, Violation& violation) {
+  CheckStatus(failure.exit_code, failure.signal, violation);
+  violation.RequireTime(failure.within_ns);
+}
+
 void CheckEnd(const ProcessEnd& end, Violation& violation) {
-  violation.Require(end.exit_code >= -1 && end.exit_code <= kHighestExitCode,
-                    DropReason::kValueOutOfRange);
-  violation.Require(end.signal >= 0 && end.signal <= kHighestSignal, DropReason::kValueOutOfRange);
+  CheckStatus(end.exit_code, end.signal, violation);
   violation.RequireTime(end.started_ns);
-  // by the one or by the other
-  violation.Require(end.exit_code < 0 || end.signal == 0, DropReason::kValueOutOfRange);
+  if (end.job_failure) CheckFailure(*end.job_failure, violation);
 }
 
 }  // namespace

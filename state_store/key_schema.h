@@ -46,8 +46,9 @@ enum class ProgressFamily : uint8_t {
   kRuns = 14,              // diagnose
   kCommunicatorRuns = 15,  // align; communicator: as its ranks have begun them
   kAge = 16,               // every stage: whether the job has ended, how long it has been silent
+  kFailure = 17,           // diagnose: that the job failed, and nobody knows why (failure_row.h)
 };
-inline constexpr int kProgressFamilyCount = 17;
+inline constexpr int kProgressFamilyCount = 18;
 
 struct FindingKey {
   JobId job;

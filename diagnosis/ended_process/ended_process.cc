@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstring>
+#include <optional>
 #include <string>
 
 #include "diagnosis/report/duration_text.h"
+#include "diagnosis/report/signal_text.h"
 #include "diagnosis/report/subkinds.h"
 
 namespace eroica {
@@ -17,11 +18,8 @@ constexpr double kConfidence = 0.95;
 // A status that the launcher took before anybody else could read it may have been a success; and
 // one that is a success says nothing of a fault.
 constexpr double kConfidenceOfOthersEnds = 0.7;
-
-std::string SignalText(int32_t number) {
-  const char* const name = ::sigabbrev_np(number);
-  return name == nullptr ? fmt::format("signal {}", number) : fmt::format("SIG{}", name);
-}
+// Who sends one signal to all ranks, one after the other, leaves the same trace.
+constexpr double kConfidenceOfFirstTold = 0.5;
 
 // By itself: its own code did what the processor or the C library does not allow.
 bool IsCrash(int32_t number) {
@@ -34,8 +32,18 @@ std::string HowText(const ProcessEnd& end) {
   if (end.signal == 0) return "ended";
   if (end.out_of_memory && end.signal == SIGKILL)
     return "was killed by SIGKILL, when the kernel ran out of memory";
-  return fmt::format("{} by {}", IsCrash(end.signal) ? "crashed" : "was killed",
-                     SignalText(end.signal));
+  const char* const how = IsCrash(end.signal) ? "crashed"
+                          : end.job_failure   ? "was ended"
+                                              : "was killed";
+  return fmt::format("{} by {}", how, SignalText(end.signal));
+}
+
+// After the place; of ranks that one signal ended together.
+std::string OrderText(const ProcessEnd& end) {
+  if (end.is_orderly()) return ", before the others";
+  if (!end.job_failure) return "";
+  return fmt::format(", the first of {} within {}", end.job_failure->ranks,
+                     DurationText(static_cast<double>(end.job_failure->within_ns)));
 }
 
 std::string WhereText(const RankStanding& standing) {
@@ -104,7 +112,7 @@ std::string ExplanationText(const RankStanding& standing, uint32_t world_size) {
 void AddSentences(const RankStanding& standing, Finding* finding) {
   finding->title =
       fmt::format("The process of rank {} {}{}{}.", standing.rank.value, HowText(*standing.end),
-                  WhereText(standing), standing.end->is_orderly() ? ", before the others" : "");
+                  WhereText(standing), OrderText(*standing.end));
   finding->explanation = ExplanationText(standing, finding->world_size);
   finding->suggested_action = ActionText(standing);
   if (!standing.end->is_known())
@@ -112,9 +120,21 @@ void AddSentences(const RankStanding& standing, Finding* finding) {
         "How it ended is not known: its launcher took the exit status before anybody else could "
         "read it.");
   if (standing.end->is_orderly())
-    finding->caveats.push_back(
-        "It ended with success. That the others failed because of it follows from the order: "
-        "several of them failed after it.");
+    finding->caveats.push_back(fmt::format(
+        "It ended with success. That {} failed because of it follows from the order alone.",
+        finding->world_size == 2 ? "the other one" : "others"));
+  if (standing.end->job_failure)
+    finding->caveats.push_back(fmt::format(
+        "A launcher sends {} to those that are left, and nothing shows that anybody else sent it "
+        "to "
+        "them: when this process had ended, none of the others on its host had got it. A scheduler "
+        "or a person that sends it to one rank after the other would look the same.",
+        SignalText(standing.end->signal)));
+}
+
+double ConfidenceOf(const ProcessEnd& end) {
+  if (end.job_failure) return kConfidenceOfFirstTold;
+  return end.is_known() && !end.is_orderly() ? kConfidence : kConfidenceOfOthersEnds;
 }
 
 // By an exception or an abort, which is how libraries end a collective that timed out.
@@ -124,13 +144,14 @@ bool FailedByItself(const ProcessEnd& end) { return end.exit_code > 0 || end.sig
 
 std::optional<Finding> FindEndedProcess(const RankStanding& standing, uint32_t world_size) {
   if (!standing.end) return std::nullopt;
-  const bool shows_fault = standing.end->is_known() && !standing.end->is_orderly();
+  const std::optional<JobFailure>& failure = standing.end->job_failure;
+  if (failure && !failure->others_untold) return std::nullopt;
   Finding finding;
   finding.job = standing.job;
   finding.kind = FindingKind::kHang;
   finding.subkind = kEndedProcess;
   finding.severity = Severity::kCritical;
-  finding.confidence = shows_fault ? kConfidence : kConfidenceOfOthersEnds;
+  finding.confidence = ConfidenceOf(*standing.end);
   finding.operator_name = "ended_process";
   finding.operator_version = "1";
   finding.world_size = std::max(world_size, standing.world_size);
@@ -157,6 +178,11 @@ std::optional<Finding> FindEndedProcess(const RankStanding& standing, uint32_t w
                        .unit = "ns",
                        .culprit = static_cast<double>(standing.stalled_ns()),
                        .samples = 1}};
+  if (failure)
+    finding.evidence.push_back({.name = "ended_together",
+                                .unit = "count",
+                                .culprit = static_cast<double>(failure->ranks),
+                                .samples = 1});
   AddSentences(standing, &finding);
   finding.id = FindingId(finding);
   return finding;

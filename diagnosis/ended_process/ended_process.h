@@ -11,7 +11,8 @@ namespace eroica {
 
 // Of the standing that its launcher's host sent for it (RankStanding::end), which it does for the
 // process alone that made the job fail. world_size: of the job, where more ranks are known than the
-// standing says. Nothing where the process has not ended. It has an id.
+// standing says. Nothing where the process has not ended, or where the order of the ends does not
+// show that it was the first (ProcessEnd::job_failure). It has an id.
 std::optional<Finding> FindEndedProcess(const RankStanding& standing, uint32_t world_size);
 
 // Whether an open finding of the job says already why its processes end. The process of another

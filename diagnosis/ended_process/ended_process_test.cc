@@ -120,6 +120,30 @@ TEST(EndedProcess, ARankThatLeftWithSuccessSaysSo) {
   EXPECT_NE(finding.suggested_action.find("fewer batches"), std::string::npos);
   EXPECT_LT(finding.confidence, 0.9);
   ASSERT_EQ(finding.caveats.size(), 1u);
+  EXPECT_NE(finding.caveats[0].find("That others failed"), std::string::npos);
+  RankStanding of_two = Ended({.exit_code = 0});
+  of_two.world_size = 2;
+  of_two.rank = RankId{1};
+  EXPECT_NE(FindEndedProcess(of_two, 2)->caveats[0].find("That the other one failed"),
+            std::string::npos);
+}
+
+TEST(EndedProcess, TheFirstOfThoseThatOneSignalEndedIsSaidToBe) {
+  const Finding finding = FindingOfEnd(
+      {.signal = SIGTERM,
+       .job_failure = JobFailure{
+           .exit_code = 1, .ranks = 4, .within_ns = kSecond / 5, .others_untold = true}});
+  EXPECT_EQ(finding.title,
+            "The process of rank 2 was ended by SIGTERM in step 137, its training thread in "
+            "train.py(41): load, the first of 4 within 200 ms.");
+  EXPECT_DOUBLE_EQ(finding.confidence, 0.5);
+  ASSERT_EQ(finding.caveats.size(), 1u);
+  EXPECT_NE(finding.caveats[0].find("A scheduler or a person"), std::string::npos);
+}
+
+TEST(EndedProcess, WhereTheOrderIsNotKnownNobodyIsNamed) {
+  EXPECT_FALSE(FindEndedProcess(
+      Ended({.signal = SIGTERM, .job_failure = JobFailure{.exit_code = 1, .ranks = 4}}), 4));
 }
 
 TEST(EndedProcess, ProcessesThatLiveAreNone) {

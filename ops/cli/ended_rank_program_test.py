@@ -37,8 +37,11 @@ deadline = time.monotonic() + float(sys.argv[2])
 while not any(rank.poll() for rank in ranks) and time.monotonic() < deadline:
     time.sleep(0.05)
 failed = any(rank.poll() for rank in ranks)
+if failed:
+    time.sleep(0.4)  # as long as a launcher may take to see it
 for rank in ranks:
     rank.send_signal(signal.SIGTERM if failed else signal.SIGKILL)
+    rank.send_signal(signal.SIGCONT)
 for rank in ranks:
     rank.wait()
 sys.exit(1 if failed else 0)
@@ -73,6 +76,15 @@ import os, subprocess, sys
 ranks = [subprocess.Popen([sys.executable, *sys.argv[1:]], env=dict(os.environ, RANK=str(n), WORLD_SIZE="2"))
          for n in range(2)]
 sys.exit(max(rank.wait() for rank in ranks))
+"""
+# Stopped, they keep the signal: all have got it before one ends.
+ALL_TOLD = """
+others = open(f"/proc/{os.getppid()}/task/{os.getppid()}/children").read().split()
+for number in (signal.SIGSTOP, signal.SIGTERM):
+    for other in map(int, others):
+        if other != os.getpid():
+            os.kill(other, number)
+os.kill(os.getpid(), signal.SIGTERM)
 """
 KILLED = "os.kill(os.getpid(), signal.SIGKILL)"
 
@@ -110,6 +122,23 @@ class EndedRankProgram(unittest.TestCase):
 
     def test_a_rank_that_is_killed_is_named_with_its_step_and_function(self):
         self.expect_named(KILLED, "was killed by SIGKILL")
+
+    def test_a_rank_that_somebody_ends_is_the_first_of_those_that_the_launcher_ends(self):
+        self.expect_named("os.kill(os.getpid(), signal.SIGTERM)", "was ended by SIGTERM")
+        _, found, _ = self.call("findings", "--recording", self.recording)
+        self.assertRegex(" ".join(found.split()), "the first of 3 within")
+
+    def test_ranks_that_are_all_told_to_end_have_no_first_and_the_job_is_not_well(self):
+        code, said = self.run_job(ALL_TOLD)
+        self.assertEqual(code, 1, said)
+        code, found, err = self.call("findings", "--recording", self.recording)
+        self.assertEqual(code, 3, found + err)
+        for text in (said, found):
+            words = " ".join(text.split())
+            self.assertIn("Cannot tell", words)
+            self.assertIn("All ranks were ended by SIGTERM within", words)
+            self.assertIn("the job ended with exit code 1", words)
+            self.assertNotIn("The process of rank", words)
 
     def test_a_rank_that_crashes(self):
         self.expect_named("signal.signal(signal.SIGSEGV, signal.SIG_DFL); os.kill(os.getpid(), signal.SIGSEGV)",

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "diagnosis/report/duration_text.h"
+#include "diagnosis/report/signal_text.h"
 #include "ops/cli/time_text.h"
 #include "ops/config/nearest_name.h"
 #include "schemas/printable_text.h"
@@ -37,15 +39,22 @@ KnownJob ParseJob(std::string_view value) {
 void AddRow(Table table, std::string_view key, std::optional<std::string_view> value,
             KnownJobs* known) {
   if (table == Table::kProgress) {
-    if (const auto row = DecodeProgressKey(key); row && value)
-      known->jobs.try_emplace(row->job.value);
+    const std::optional<ProgressKey> row = DecodeProgressKey(key);
+    if (!row) return;
+    if (value) known->jobs.try_emplace(row->job.value);
+    const auto job = known->jobs.find(row->job.value);
+    if (row->family == ProgressFamily::kFailure && job != known->jobs.end())
+      job->second.failure = value ? DecodeFailureRow(*value) : std::nullopt;
     return;
   }
   if (table != Table::kJobs) return;
   const std::optional<JobId> job = DecodeJobKey(key);
   if (!job) return;
   if (value) {
-    known->jobs[job->value] = ParseJob(*value);
+    KnownJob& row = known->jobs[job->value];
+    std::optional<UnexplainedFailure> failure = std::move(row.failure);
+    row = ParseJob(*value);
+    row.failure = std::move(failure);
   } else {
     known->jobs.erase(job->value);
   }
@@ -119,14 +128,38 @@ std::vector<std::string> LostSentences(const KnownJobs& known) {
   return sentences;
 }
 
+std::string EndText(int32_t exit_code, int32_t signal) {
+  if (exit_code >= 0) return fmt::format("with exit code {}", exit_code);
+  return signal > 0 ? fmt::format("by {}", SignalText(signal)) : "with a failure";
+}
+
+std::string FailureText(const UnexplainedFailure& unexplained, uint32_t world_size) {
+  const JobFailure& failure = unexplained.failure;
+  const std::string job = EndText(failure.exit_code, failure.signal);
+  if (failure.ranks == 0)
+    return fmt::format(
+        "The job ended {}, and no process of a rank is known to have failed: its standard error "
+        "says why, if it knows.",
+        job);
+  const std::string ranks = failure.ranks >= world_size
+                                ? std::string("All ranks")
+                                : fmt::format("{} of {} ranks", failure.ranks, world_size);
+  return fmt::format(
+      "{} were ended by {} within {}, and the job ended {}: who sent it, and to which rank first, "
+      "is not recorded. The launcher's log and the scheduler's may say so.",
+      ranks, SignalText(unexplained.signal), DurationText(static_cast<double>(failure.within_ns)),
+      job);
+}
+
 bool IsUndecided(const KnownJob& job) {
+  if (job.failure) return true;
   if (job.gaps && job.gaps->undecided) return true;
   if (job.gaps) return job.diagnosed() && job.ranks_seen < job.world_size;
   return job.ranks_seen < job.world_size || !job.contested.empty();
 }
 
-// What leaves a job undecided, or more.
-std::vector<std::string> GapsOf(const KnownJob& job) {
+// What was not recorded of it, as far as that leaves it undecided.
+std::vector<std::string> MissingOf(const KnownJob& job) {
   if (job.gaps && (job.gaps->undecided || !IsUndecided(job))) return job.gaps->sentences;
   if (!job.diagnosed() || !IsUndecided(job)) return {};
   std::vector<std::string> sentences =
@@ -134,6 +167,13 @@ std::vector<std::string> GapsOf(const KnownJob& job) {
   if (job.ranks_seen < job.world_size)
     sentences.push_back(fmt::format("Only {} of {} ranks were seen in window {}, the newest.",
                                     job.ranks_seen, job.world_size, job.last_window));
+  return sentences;
+}
+
+// What leaves a job undecided, or more.
+std::vector<std::string> GapsOf(const KnownJob& job) {
+  std::vector<std::string> sentences = MissingOf(job);
+  if (job.failure) sentences.insert(sentences.begin(), FailureText(*job.failure, job.world_size));
   return sentences;
 }
 

@@ -14,6 +14,7 @@
 #include "ops/cli/capture_gaps.h"
 #include "ops/cli/exit_code.h"
 #include "state_store/state_store.h"
+#include "stream_ops/diagnose/failure_row.h"
 #include "stream_ops/log/log.h"
 #include "stream_ops/rank_contest.h"
 
@@ -29,6 +30,7 @@ struct KnownJob {
   double step_ns = 0;  // median over the ranks; 0: no steps
   bool ended = false;
   std::vector<ContestedRank> contested{};
+  std::optional<UnexplainedFailure> failure{};
   // Of what was recorded of the job; nothing where the log is no recording, and was not read.
   std::optional<CaptureGaps> gaps{};
   bool diagnosed() const { return last_window >= 0; }

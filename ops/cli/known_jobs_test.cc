@@ -155,6 +155,41 @@ TEST(ExplainNoFindings, NamesDriveNoTerminalAndAreNotListedWithoutEnd) {
   EXPECT_THAT(text, HasSubstr("and 92 more"));
 }
 
+TEST(ExplainNoFindings, AJobThatFailedForNoKnownReasonIsNotHealthy) {
+  KnownJobs known = Nights();
+  known.jobs["night"].failure = UnexplainedFailure{
+      .signal = 15, .failure = {.exit_code = 1, .ranks = 8, .within_ns = 2'000'000}};
+  const NoFindings all = Explain(known, "night");
+  EXPECT_EQ(all.exit_code(), kExitCannotTell);
+  EXPECT_THAT(all.text, HasSubstr("Cannot tell for job night"));
+  EXPECT_THAT(all.reasons,
+              ElementsAre(HasSubstr("All ranks were ended by SIGTERM within 2.00 ms, and the job "
+                                    "ended with exit code 1: who sent it")));
+  known.jobs["night"].failure->failure.ranks = 6;
+  known.jobs["night"].gaps = CaptureGaps{};
+  EXPECT_THAT(Explain(known, "night").reasons,
+              ElementsAre(HasSubstr("6 of 8 ranks were ended by SIGTERM")));
+  known.jobs["night"].failure = UnexplainedFailure{.signal = 0, .failure = {.signal = 9}};
+  EXPECT_THAT(Explain(known, "night").reasons,
+              ElementsAre(HasSubstr("The job ended by SIGKILL, and no process of a rank")));
+}
+
+TEST(JobsOfStore, KnowWhichJobFailed) {
+  const UnexplainedFailure failure{.signal = 15, .failure = {.exit_code = 1, .ranks = 8}};
+  InMemoryStore store;
+  StateChanges changes;
+  const std::string task = EncodeTaskPrefix("diagnose/3");
+  changes.Put(Table::kJobs, task + EncodeKey(JobId("night")), kRow);
+  changes.Put(Table::kProgress,
+              task + BeginProgressKey(JobId("night"), ProgressFamily::kFailure).key(),
+              EncodeFailureRow(failure));
+  ASSERT_TRUE(store.Write(changes).ok());
+  const absl::StatusOr<KnownJobs> known = JobsOfStore(store);
+  ASSERT_TRUE(known.ok()) << known.status();
+  EXPECT_EQ(known->jobs.at("night").failure, failure);
+  EXPECT_EQ(known->jobs.at("night").last_window, 23);
+}
+
 TEST(JobsOfStore, AreThoseOfAllTasks) {
   InMemoryStore store;
   StateChanges changes;

@@ -7,6 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "ops/launch/asked_end.h"
+#include "ops/launch/exit_status.h"
+
 namespace eroica {
 namespace {
 
@@ -31,6 +34,12 @@ bool StoodInTraining(const EndedRank& ended) {
   });
 }
 
+JobFailure FailureOf(const JobEnd& end) {
+  if (end.wait_status == 0) return {};  // it has not ended
+  const ProcessEnd launcher = EndOfStatus(end.wait_status);
+  return {.exit_code = launcher.exit_code, .signal = launcher.signal};
+}
+
 }  // namespace
 
 void FirstEnd::Begin(const RankProcess& process) {
@@ -39,7 +48,7 @@ void FirstEnd::Begin(const RankProcess& process) {
   if (has_failed) {  // the launcher starts the job again
     // or a script runs one training after the other, and the status of the first is not known
     if (First().end.is_known()) {
-      if (std::optional<EndedRank> first = TakeFirst()) restarted_after_ = std::move(first);
+      if (std::optional<EndedRank> first = TakeFirst({})) restarted_after_ = std::move(first);
     }
     failed_.clear();
     succeeded_.clear();
@@ -57,14 +66,30 @@ void FirstEnd::End(const EndedRank& ended) {
   InsertByTime(ended, ended.end.is_orderly() ? succeeded_ : failed_);
 }
 
-// Most of the ranks ended by one signal that asks for an end: a scheduler or a person asked.
+bool FirstEnd::EndedTogether(const EndedRank& ended) const {
+  return ended.end.signal == failed_.front().end.signal &&
+         ended.time_ns - failed_.front().time_ns <= kTogetherNs;
+}
+
+// Most of the ranks ended by one signal that asks for an end: a scheduler or a person asked, or the
+// launcher, when the first of them had ended.
 bool FirstEnd::WereToldToEnd() const {
-  const int32_t number = failed_.front().end.signal;
-  if (number != SIGTERM && number != SIGINT && number != SIGHUP) return false;
-  const auto together = std::ranges::count_if(failed_, [&](const EndedRank& ended) {
-    return ended.end.signal == number && ended.time_ns - failed_.front().time_ns <= kTogetherNs;
-  });
+  if (!AsksForEnd(failed_.front().end.signal)) return false;
+  const auto together = std::ranges::count_if(
+      failed_, [this](const EndedRank& ended) { return EndedTogether(ended); });
   return together > 1 && 2 * static_cast<size_t>(together) >= failed_.size() + running_.size();
+}
+
+EndedRank FirstEnd::FirstOfTogether(const JobEnd& end) const {
+  EndedRank first = failed_.front();
+  JobFailure& failure = first.end.job_failure.emplace(FailureOf(end));
+  for (const EndedRank& ended : failed_) {
+    if (!EndedTogether(ended)) continue;
+    ++failure.ranks;
+    failure.within_ns = ended.time_ns - first.time_ns;
+  }
+  failure.others_untold = first.others_untold;
+  return first;
 }
 
 // A process may have ended with success where its status is not known: one that ended well before
@@ -92,10 +117,23 @@ const EndedRank& FirstEnd::First() const {
   return several || std::ranges::any_of(failed_, StoodInTraining) ? succeeded_.front() : failure;
 }
 
-std::optional<EndedRank> FirstEnd::TakeFirst() {
-  if (said_ || failed_.empty() || WereToldToEnd()) return std::nullopt;
+std::optional<EndedRank> FirstEnd::TakeFirst(const JobEnd& end) {
+  if (said_ || failed_.empty()) return std::nullopt;
+  const bool were_told = WereToldToEnd();
+  if (were_told && !failed_.front().others_untold) return std::nullopt;
   said_ = true;
-  return First();
+  return were_told ? FirstOfTogether(end) : First();
+}
+
+// The job failed, and no order of ends says why: silence would say that it is well.
+std::optional<EndedRank> FirstEnd::TakeUnexplained(const JobEnd& end) {
+  if (said_ || end.told_ns != JobEnd::kNever || (failed_.empty() && succeeded_.empty()))
+    return std::nullopt;
+  said_ = true;
+  if (!failed_.empty()) return FirstOfTogether(end);
+  EndedRank last = succeeded_.back();
+  last.end.job_failure = FailureOf(end);
+  return last;
 }
 
 std::optional<EndedRank> FirstEnd::Take(int64_t now_ns) {
@@ -103,14 +141,15 @@ std::optional<EndedRank> FirstEnd::Take(int64_t now_ns) {
   if (failed_.empty() || running_.empty()) return std::nullopt;
   const EndedRank& first = First();
   if (!first.end.is_known() || now_ns - first.time_ns < kOthersRunNs) return std::nullopt;
-  return TakeFirst();
+  return TakeFirst({});
 }
 
 std::optional<EndedRank> FirstEnd::TakeAtEnd(const JobEnd& end) {
   if (restarted_after_) return std::exchange(restarted_after_, std::nullopt);
-  if (end.wait_status == 0 || failed_.empty()) return std::nullopt;
-  if (failed_.front().time_ns >= end.told_ns) return std::nullopt;
-  return TakeFirst();
+  if (end.wait_status == 0) return std::nullopt;
+  if (!failed_.empty() && failed_.front().time_ns >= end.told_ns) return std::nullopt;
+  std::optional<EndedRank> first = TakeFirst(end);
+  return first ? first : TakeUnexplained(end);
 }
 
 }  // namespace eroica

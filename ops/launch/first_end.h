@@ -33,14 +33,18 @@ class FirstEnd {
 
   // What is known to have made the job fail, once an attempt of the job.
   std::optional<EndedRank> Take(int64_t now_ns);
-  // The launcher has ended.
+  // The launcher has ended. Where it failed and nobody told it to end, there is an answer: one with
+  // a JobFailure where no process is known to be the cause.
   std::optional<EndedRank> TakeAtEnd(const JobEnd& end);
 
  private:
+  bool EndedTogether(const EndedRank& ended) const;
   bool WereToldToEnd() const;
+  EndedRank FirstOfTogether(const JobEnd& end) const;
   const EndedRank& FirstFailure() const;
   const EndedRank& First() const;
-  std::optional<EndedRank> TakeFirst();
+  std::optional<EndedRank> TakeFirst(const JobEnd& end);
+  std::optional<EndedRank> TakeUnexplained(const JobEnd& end);
 
   std::map<uint32_t, pid_t> running_;  // by rank
   std::vector<EndedRank> failed_;      // of this attempt, by time

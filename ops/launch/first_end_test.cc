@@ -23,6 +23,14 @@ class FirstEndTest : public ::testing::Test {
                 .end = end,
                 .place = {}});
   }
+  // By a signal that none of the others had got by then.
+  void EndAlone(uint32_t rank, int64_t time_ns, ProcessEnd end) {
+    first_.End({.process = {.rank = rank, .pid = 100 + static_cast<pid_t>(rank)},
+                .time_ns = time_ns,
+                .end = end,
+                .place = {},
+                .others_untold = true});
+  }
   void EndIn(const std::string& function, uint32_t rank, int64_t time_ns, ProcessEnd end) {
     RankStanding place;
     place.function = function;
@@ -164,10 +172,59 @@ TEST_F(FirstEndTest, ARankThatEndedBeforeTheJobWasToldIsWhyItWas) {
   EXPECT_EQ(AtEnd({.wait_status = SIGINT, .told_ns = 12 * kSecond}), 0);
 }
 
-TEST_F(FirstEndTest, ASchedulerThatTellsAllRanks) {
+TEST_F(FirstEndTest, ASchedulerThatTellsTheJobAndAllRanks) {
   Begin(4);
   for (uint32_t rank = 0; rank < 4; ++rank) End(rank, 10 * kSecond + rank, kTerminated);
-  EXPECT_EQ(AtEnd({.wait_status = SIGTERM}), -1);
+  EXPECT_EQ(AtEnd({.wait_status = SIGTERM, .told_ns = 10 * kSecond + 1}), -1);
+}
+
+// The job was not told: silence would say that it is well.
+TEST_F(FirstEndTest, RanksThatAreToldTogetherHaveNoFirst) {
+  Begin(4);
+  for (uint32_t rank = 0; rank < 4; ++rank) End(rank, 10 * kSecond + rank, kTerminated);
+  const std::optional<EndedRank> first = first_.TakeAtEnd({.wait_status = kFailed});
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->end.job_failure, (JobFailure{.exit_code = 1, .ranks = 4, .within_ns = 3}));
+  EXPECT_EQ(AtEnd(), -1) << "once";
+}
+
+TEST_F(FirstEndTest, OneThatEndedBeforeTheOthersWereToldIsTheFirst) {
+  Begin(4);
+  EndAlone(2, 10 * kSecond, kTerminated);
+  for (const uint32_t rank : {0u, 1u, 3u}) End(rank, 10 * kSecond + kSecond / 5, kTerminated);
+  const std::optional<EndedRank> first = first_.TakeAtEnd({.wait_status = SIGABRT});
+  EXPECT_EQ(RankOf(first), 2);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(
+      first->end.job_failure,
+      (JobFailure{.signal = SIGABRT, .ranks = 4, .within_ns = kSecond / 5, .others_untold = true}));
+}
+
+TEST_F(FirstEndTest, ARestartAfterOneThatWasToldAloneNamesIt) {
+  Begin(2);
+  EndAlone(1, 10 * kSecond, kTerminated);
+  End(0, 10 * kSecond + 1, kTerminated);
+  Begin(2, 200);
+  const std::optional<EndedRank> first = first_.Take(15 * kSecond);
+  EXPECT_EQ(RankOf(first), 1);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->end.job_failure,
+            (JobFailure{.ranks = 2, .within_ns = 1, .others_untold = true}));
+}
+
+TEST_F(FirstEndTest, AJobThatFailsBehindItsRanksIsNotWell) {
+  Begin(2);
+  for (const uint32_t rank : {0u, 1u}) End(rank, 10 * kSecond + rank, kSuccess);
+  const std::optional<EndedRank> last = first_.TakeAtEnd({.wait_status = 3 << 8});
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->end.job_failure, JobFailure{.exit_code = 3});
+  EXPECT_EQ(AtEnd(), -1) << "once";
+}
+
+TEST_F(FirstEndTest, AJobThatIsToldToEndBehindItsRanksIs) {
+  Begin(2);
+  for (const uint32_t rank : {0u, 1u}) End(rank, 10 * kSecond + rank, kSuccess);
+  EXPECT_EQ(AtEnd({.wait_status = SIGTERM, .told_ns = 11 * kSecond}), -1);
 }
 
 TEST_F(FirstEndTest, OneRankThatSomebodyEndsIsNamed) {

@@ -16,6 +16,7 @@
 #include <system_error>
 #include <utility>
 
+#include "ops/launch/asked_end.h"
 #include "ops/launch/exit_status.h"
 #include "ops/launch/wall_clock.h"
 #include "producers/core/place_note.h"
@@ -122,11 +123,24 @@ void RankProcesses::StopWaiting() {
   [[maybe_unused]] const ssize_t written = ::write(stopped_, &one, sizeof(one));
 }
 
+bool RankProcesses::AreOthersUntold(const Watched& watched, int32_t signal) const {
+  if (!AsksForEnd(signal) || watched_.size() < 2) return false;
+  return std::ranges::all_of(watched_, [&](const Watched& other) {
+    return other.descriptor == watched.descriptor ||
+           (IsUntold(other.process.pid, signal) && !HasEnded(other.descriptor));
+  });
+}
+
 EndedRank RankProcesses::EndOf(const Watched& watched) const {
+  const int64_t time_ns = WallClockNs();
+  const ProcessEnd end = ReadEnd(watched.descriptor, watched.process.pid);
+  // Before all else: a launcher ends the others within milliseconds.
+  const bool others_untold = AreOthersUntold(watched, end.signal);
   EndedRank ended{.process = watched.process,
-                  .time_ns = WallClockNs(),
-                  .end = ReadEnd(watched.descriptor, watched.process.pid),
-                  .place = ReadPlaceNote(folder_, watched.process.rank)};
+                  .time_ns = time_ns,
+                  .end = end,
+                  .place = ReadPlaceNote(folder_, watched.process.rank),
+                  .others_untold = others_untold};
   ended.end.started_ns = watched.process.seen_ns;
   ended.end.out_of_memory = ended.end.signal == SIGKILL && watched.out_of_memory.HasGrown();
   const bool is_its_own =

@@ -30,6 +30,9 @@ struct EndedRank {
   int64_t time_ns = 0;
   ProcessEnd end;
   std::optional<RankStanding> place;  // its last note (producers/core/place_note.h)
+  // A signal ended it that asks for an end, and right after that none of the others here had got
+  // it: it was meant for this one. False where there are no others, or this is not certain.
+  bool others_untold = false;
 };
 
 class RankProcesses {
@@ -56,6 +59,7 @@ class RankProcesses {
   };
   std::optional<Watched> Watch(uint32_t rank, pid_t pid) const;
   EndedRank EndOf(const Watched& watched) const;
+  bool AreOthersUntold(const Watched& watched, int32_t signal) const;
 
   const std::string folder_;
   const int stopped_;  // an eventfd(2); -1 where there is none

@@ -144,6 +144,49 @@ TEST_F(RankProcessesTest, NumbersThatMeanSomebodyElseAreLeftAlone) {
   EXPECT_TRUE(processes_.WaitForEnds(milliseconds(1)).empty());
 }
 
+TEST_F(RankProcessesTest, OneThatIsToldToEndAloneIsKnownFromTheOthers) {
+  TestingProcess told(folder_, 0, kLives);
+  const TestingProcess other(folder_, 1, kLives);
+  ASSERT_EQ(processes_.TakeNew().size(), 2u);
+  told.Signal(SIGTERM);
+  const EndedRank ended = AwaitEnd();
+  EXPECT_EQ(ended.process.rank, 0u);
+  EXPECT_TRUE(ended.others_untold);
+}
+
+// A process that is stopped keeps the signal, and does not end.
+TEST_F(RankProcessesTest, OneThatIsToldToEndWithAnotherIsNotAlone) {
+  TestingProcess told(folder_, 0, kLives);
+  const TestingProcess other(folder_, 1, kLives);
+  const TestingProcess third(folder_, 2, kLives);
+  ASSERT_EQ(processes_.TakeNew().size(), 3u);
+  other.Signal(SIGSTOP);
+  int status = 0;
+  ASSERT_EQ(::waitpid(other.pid(), &status, WUNTRACED), other.pid());
+  other.Signal(SIGTERM);
+  told.Signal(SIGTERM);
+  const EndedRank ended = AwaitEnd();
+  EXPECT_EQ(ended.process.rank, 0u);
+  EXPECT_FALSE(ended.others_untold);
+}
+
+TEST_F(RankProcessesTest, WhoIgnoresTheSignalMayHaveGotIt) {
+  TestingProcess told(folder_, 0, kLives);
+  ::signal(SIGTERM, SIG_IGN);
+  const TestingProcess other(folder_, 1, kLives);
+  ::signal(SIGTERM, SIG_DFL);
+  ASSERT_EQ(processes_.TakeNew().size(), 2u);
+  told.Signal(SIGTERM);
+  EXPECT_FALSE(AwaitEnd().others_untold);
+}
+
+TEST_F(RankProcessesTest, WithoutOthersNobodyWasUntold) {
+  const TestingProcess told(folder_, 0, kLives);
+  ASSERT_EQ(processes_.TakeNew().size(), 1u);
+  told.Signal(SIGTERM);
+  EXPECT_FALSE(AwaitEnd().others_untold);
+}
+
 TEST_F(RankProcessesTest, WaitingEndsWhenItIsStopped) {
   processes_.StopWaiting();
   const auto before = std::chrono::steady_clock::now();

@@ -141,6 +141,7 @@ absl::Status DiagnoseProcessor::HearOfRuns(const JobId& id, DiagnosedJob& job,
   if (job.windows.runs().newest_run() == newest_before) return absl::OkStatus();
   ++probe_.runs_begun;
   job.hangs = HangWatch();
+  ForgetFailure(id, context_->changes());
   return ForgetStalledSteps(id, *context_);
 }
 

@@ -60,6 +60,8 @@ absl::Status DiagnoseProcessor::Add(RankStanding standing, const ConsumerRecord&
 
 void DiagnoseProcessor::DiagnoseEnd(const RankStanding& standing, DiagnosedJob& job,
                                     int64_t timestamp_ms) {
+  if (const std::optional<UnexplainedFailure> failure = UnexplainedBy(*standing.end))
+    return KeepFailure(standing.job, *failure, context_->changes());
   const bool is_explained = std::ranges::any_of(job.lifecycle.open(), [&](const auto& entry) {
     return IsExplainedBy(entry.second, standing);
   });

@@ -8,6 +8,8 @@
 #include "diagnosis/hang/standing_job.h"
 #include "diagnosis/measurements/training_view.h"
 #include "diagnosis/report/subkinds.h"
+#include "state_store/key_schema.h"
+#include "stream_ops/diagnose/failure_row.h"
 #include "stream_ops/diagnose/testing/diagnose_stage.h"
 
 namespace eroica {
@@ -66,6 +68,31 @@ TEST_F(DiagnoseStandingsTest, AnEndOfTheNextAttemptIsAnother) {
   Send(Ended(0, 200, {.exit_code = 1, .started_ns = 150 * kSecond}));
   ASSERT_THAT(context_.findings, SizeIs(2));
   EXPECT_EQ(context_.findings[1].culprits[0].rank, 0);
+}
+
+TEST_F(DiagnoseStandingsTest, AFailureThatNobodyIsKnownToCauseIsKeptAndNoFinding) {
+  const JobFailure failure{.exit_code = 1, .ranks = 4, .within_ns = 7};
+  const RankStanding ended = Ended(2, 100, {.signal = SIGTERM, .job_failure = failure});
+  const auto kept = [&] {
+    const auto row =
+        store_.Get(Table::kProgress, BeginProgressKey(ended.job, ProgressFamily::kFailure).key());
+    EXPECT_TRUE(row.ok());
+    return row.ok() && row->has_value() ? DecodeFailureRow(**row) : std::nullopt;
+  };
+  Send(ended);
+  context_.Commit();
+  EXPECT_THAT(context_.findings, IsEmpty());
+  EXPECT_EQ(kept(), (UnexplainedFailure{.signal = SIGTERM, .failure = failure}));
+  Restart();
+  SendWindow(4);
+  EXPECT_THAT(context_.findings, IsEmpty()) << "the row is read again";
+}
+
+TEST(FailureRow, WhatIsNoRowIsRefused) {
+  const std::string row = EncodeFailureRow({.signal = SIGTERM, .failure = {.exit_code = 1}});
+  EXPECT_TRUE(DecodeFailureRow(row));
+  EXPECT_FALSE(DecodeFailureRow(row + "x"));
+  EXPECT_FALSE(DecodeFailureRow(row.substr(0, row.size() - 1)));
 }
 
 TEST_F(DiagnoseStandingsTest, AJobThatContinuesResolvesIt) {

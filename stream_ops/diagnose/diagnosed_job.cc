@@ -55,7 +55,8 @@ bool RestoreRow(ProgressKey key, std::string_view value, DiagnosedJob& job) {
   switch (key.family) {
     case ProgressFamily::kClosedWindow: return RestoreClosedWindow(key.rest, value, job.windows);
     case ProgressFamily::kStalledStep: return RestoreStalledStep(key.rest, value, job.hangs);
-    case ProgressFamily::kAge: return true;  // JobAges has it
+    case ProgressFamily::kAge: return true;      // JobAges has it
+    case ProgressFamily::kFailure: return true;  // who lists jobs reads it
     case ProgressFamily::kRuns: return job.windows.runs().Restore(value);
     case ProgressFamily::kLedger: return RestoreState<LedgerState>(value, job.lifecycle);
     case ProgressFamily::kTelemetryGaps: return RestoreState<TelemetryGapsState>(value, job.gaps);
@@ -143,6 +144,15 @@ void KeepStalledStep(const JobId& id, int64_t step, int level, StateChanges& cha
 
 absl::Status ForgetStalledSteps(const JobId& id, ProcessorContext& context) {
   return ForgetProgress(BeginProgressKey(id, ProgressFamily::kStalledStep).key(), context);
+}
+
+void KeepFailure(const JobId& id, const UnexplainedFailure& failure, StateChanges& changes) {
+  changes.Put(Table::kProgress, BeginProgressKey(id, ProgressFamily::kFailure).key(),
+              EncodeFailureRow(failure));
+}
+
+void ForgetFailure(const JobId& id, StateChanges& changes) {
+  changes.Delete(Table::kProgress, BeginProgressKey(id, ProgressFamily::kFailure).key());
 }
 
 void KeepLedger(const JobId& id, const FindingLifecycle& lifecycle, StateChanges& changes) {

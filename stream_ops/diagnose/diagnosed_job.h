@@ -14,6 +14,7 @@
 #include "diagnosis/monitoring_gap/telemetry_gaps.h"
 #include "schemas/ids.h"
 #include "state_store/state_store.h"
+#include "stream_ops/diagnose/failure_row.h"
 #include "stream_ops/diagnose/job_history.h"
 #include "stream_ops/diagnose/job_windows.h"
 #include "stream_ops/diagnose/payload_packer.h"
@@ -60,6 +61,9 @@ void KeepRuns(const JobId& id, const RunNumbering& runs, StateChanges& changes);
 void KeepStalledStep(const JobId& id, int64_t step, int level, StateChanges& changes);
 // Of a run before: what was looked at there says nothing of the one that has begun.
 absl::Status ForgetStalledSteps(const JobId& id, ProcessorContext& context);
+void KeepFailure(const JobId& id, const UnexplainedFailure& failure, StateChanges& changes);
+// Its next run is another one.
+void ForgetFailure(const JobId& id, StateChanges& changes);
 void KeepLedger(const JobId& id, const FindingLifecycle& lifecycle, StateChanges& changes);
 void KeepTelemetryGaps(const JobId& id, const TelemetryGaps& gaps, StateChanges& changes);
 

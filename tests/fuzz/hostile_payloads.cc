@@ -447,6 +447,12 @@ std::string HostileRankStanding(FuzzBytes& bytes) {
     standing.end = ProcessEnd{.exit_code = static_cast<int32_t>(bytes.Byte()) - 1,
                               .out_of_memory = bytes.Flag()};
     if (standing.end->exit_code < 0) standing.end->signal = bytes.Byte() % (kHighestSignal + 1);
+    if (bytes.Flag()) {
+      standing.end->job_failure = JobFailure{.exit_code = static_cast<int32_t>(bytes.Byte()) - 1,
+                                             .ranks = bytes.Byte(),
+                                             .within_ns = bytes.Time(),
+                                             .others_untold = bytes.Flag()};
+    }
   }
   return Encoded(standing);
 }
