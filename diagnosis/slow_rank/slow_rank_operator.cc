@@ -147,9 +147,12 @@ bool MayBeSamplingNoise(const PatternBatch& batch, const CauseFunction& cause) {
 }
 
 // Whether it lasts longer than the rank is busy at all: it passes while the rank waits for others,
-// too, for a part that is not known, and is no name for what makes the rank busier.
-bool LastsBeyondWork(const BusyTime& busy, const CauseFunction& cause) {
-  return cause.own_ns > busy.busy_ns;
+// too, for a part that is not known, and is no name for what makes the rank busier. Functions are
+// known of all steps of the window, and of some of these nothing is diagnosed (suppressed_steps.h).
+bool LastsBeyondWork(const PatternBatch& batch, const BusyTime& busy, const CauseFunction& cause) {
+  const auto steps = static_cast<double>(batch.steps.size());
+  const auto all = static_cast<double>(batch.window.last_step - batch.window.first_step + 1);
+  return cause.own_ns * std::min(1.0, steps / std::max(1.0, all)) > busy.busy_ns;
 }
 
 // A checkpoint, an evaluation, a reload: what runs in a single step is no habit of the rank,
@@ -291,7 +294,7 @@ void SlowRankOperator::EvaluateLasting(const CrossRankView& view, const BusyTime
                  FindCauseFunction(view, busy->rank, busy->excess_ns, options_.cause)) {
     const PatternBatch& batch = *view.ranks()[busy->rank].batch;
     if (cause->specificity >= options_.min_specificity && !MayBeSamplingNoise(batch, *cause) &&
-        !LastsBeyondWork(*busy, *cause) && !RanOnce(batch, *cause) &&
+        !LastsBeyondWork(batch, *busy, *cause) && !RanOnce(batch, *cause) &&
         IsLateBesideKernels(lasting, *busy, growth))
       findings.push_back(Describe(view, *busy, *cause, true, options_));
   }
@@ -323,8 +326,8 @@ std::optional<CauseFunction> SlowRankOperator::FunctionOf(const CrossRankView& v
     cause = FindOccasionalFunction(view, busy.rank, busy.excess_ns, busy.steps / 2, options_.cause);
   if (cause && PeersRunItInTime(view, busy, *cause)) cause.reset();
   if (!cause) cause = FindCauseFunction(view, busy.rank, busy.excess_ns, options_.cause);
-  if (cause &&
-      (MayBeSamplingNoise(*view.ranks()[busy.rank].batch, *cause) || LastsBeyondWork(busy, *cause)))
+  const PatternBatch& batch = *view.ranks()[busy.rank].batch;
+  if (cause && (MayBeSamplingNoise(batch, *cause) || LastsBeyondWork(batch, busy, *cause)))
     cause.reset();
   return cause;
 }
@@ -359,7 +362,7 @@ void SlowRankOperator::EvaluateFunctions(const CrossRankView& view, const BusyTi
       (few_kernels || IsUnevenWork(growth)))
     return;
   if (cause && cause->specificity >= options_.min_slowdown_unexplained &&
-      !LastsBeyondWork(busy, *cause)) {
+      !LastsBeyondWork(*view.ranks()[busy.rank].batch, busy, *cause)) {
     findings.push_back(Describe(view, busy, *cause, false, options_));
   } else if (unattributed) {
     findings.push_back(
