@@ -219,6 +219,15 @@ class PeerTimes {
 
 using Candidates = std::map<std::string_view, std::pair<const Inclusive*, CauseFunction>>;
 
+// Whether it covers nearly as much of the excess as the best one. More than all of it covers no
+// better, where it is most of what the other one does: the excess is of the window's steps, and
+// may be less than the function takes.
+bool CoversAsMuch(double coverage, double best, double slack) {
+  constexpr double kMost = 0.75;
+  if (coverage >= best * (1 - slack)) return true;
+  return coverage >= kMost * best && coverage >= std::min(1.0, best) * (1 - slack);
+}
+
 // Those that are nearly as specific as the most specific one, and of these those that cover nearly
 // as much as the best.
 Candidates Best(const Candidates& candidates, const CauseOptions& options) {
@@ -235,7 +244,7 @@ Candidates Best(const Candidates& candidates, const CauseOptions& options) {
   for (const auto& [frame, candidate] : candidates) {
     const CauseFunction& cause = candidate.second;
     if (cause.specificity < best_specificity - options.specificity_slack) continue;
-    if (cause.coverage >= best_coverage * (1 - options.coverage_slack))
+    if (CoversAsMuch(cause.coverage, best_coverage, options.coverage_slack))
       best.emplace(frame, candidate);
   }
   return best;

@@ -17,8 +17,8 @@ struct CauseOptions {
   double min_coverage = 0.5;
   // For a frame that no peer runs: the rest of the excess has no better explanation.
   double min_coverage_alone = 0.4;
-  // A frame that covers nearly as much as the best one, but lies deeper in the stack, is the better
-  // name.
+  // A frame that covers nearly as much as the best one, or nearly all and most of what the best one
+  // does, but lies deeper in the stack, is the better name.
   double coverage_slack = 0.1;
   double specificity_slack = 0.05;
   uint32_t max_peers = 100;        // compared with, evenly spread over the role

@@ -51,6 +51,21 @@ TEST(FindCauseFunction, OtherCallersAreNamedWhereTheyHoldClearlyMore) {
   EXPECT_EQ(CauseOf(job, 2, 40)->name, "slow");
 }
 
+// A sleep of 30 ms in a function of 34 is the name in windows in which the rank is late by less, too.
+TEST(FindCauseFunction, WhatExplainsAllAndMostOfItsCallerIsTheBetterName) {
+  const auto named = [](double part_ms, double rest_ms, double excess_ms) {
+    TrainingView job(4);
+    job.RunOnAll("backward", 60, "main")
+        .Run(2, "slow", part_ms, "main > forward")
+        .Run(2, "linear", rest_ms, "main > forward");
+    return CauseOf(job, 2, excess_ms)->name;
+  };
+  EXPECT_EQ(named(30, 4, 31), "slow");
+  EXPECT_EQ(named(30, 4, 24), "slow");
+  EXPECT_EQ(named(30, 4, 36), "forward") << "of more than both";
+  EXPECT_EQ(named(20, 14, 20), "forward") << "much else is in it";
+}
+
 // What else the rank runs on a busy host takes little longer than on its peers.
 TEST(FindCauseFunction, WhatOnlyTheRankRunsIsNamedBeforeItsWholeProgram) {
   TrainingView job(2);
