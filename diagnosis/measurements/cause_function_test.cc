@@ -51,7 +51,7 @@ TEST(FindCauseFunction, OtherCallersAreNamedWhereTheyHoldClearlyMore) {
   EXPECT_EQ(CauseOf(job, 2, 40)->name, "slow");
 }
 
-// A sleep of 30 ms in a function of 34 is the name in windows in which the rank is late by less, too.
+// A sleep of 30 ms in a function of 34 is the name where the rank is late by less, too.
 TEST(FindCauseFunction, WhatExplainsAllAndMostOfItsCallerIsTheBetterName) {
   const auto named = [](double part_ms, double rest_ms, double excess_ms) {
     TrainingView job(4);
