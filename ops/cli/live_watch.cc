@@ -91,8 +91,15 @@ class Screen {
         latest_, [](const auto& shown) { return shown.second.subkind == kEndedProcess; });
   }
   size_t resolved() const { return latest_.size() - open(); }
+  // An open finding says what slows the job; one that tells of a gap in the capture does not.
+  bool knows_a_cause() const {
+    return std::ranges::any_of(latest_, [](const auto& shown) {
+      return shown.second.state != FindingState::kResolved &&
+             shown.second.kind != FindingKind::kMonitoringGap;
+    });
+  }
 
-  // none: as `eroica findings` says it of the same log; empty where a finding is open.
+  // none: as `eroica findings` says it of the same log; empty where a cause is known.
   void Summarize(const NoFindings& none) const {
     if (options_.json) return SummarizeAsJson(none);
     if (!latest_.empty()) {
@@ -277,7 +284,7 @@ absl::Status WatchLive(const LiveWatchOptions& options) {
       return status;
   }
   NoFindings none;
-  if (screen.open() == 0) {
+  if (!screen.knows_a_cause()) {
     // A recording holds this job alone, Kafka those of everybody. The job has its own exit code,
     // and does not wait for a broker that is gone.
     absl::StatusOr<NoFindings> why = NoFindingsBehind(
