@@ -330,9 +330,8 @@ bool ClaimMemory::IsRipe(const Record& record, const Finding& claim) {
 }
 
 bool ClaimMemory::IsDue(const Record& record, const Finding& claim) {
-  if (claim.subkind == kRoaming) {
-    return CostsItsShare(record, options_.min_share) && WindowsOf(record) >= record.least_windows;
-  }
+  if (claim.subkind == kRoaming)
+    return CostsItsShare(record, options_.min_share) && RoamsForLong(record);
   return IsRipe(record, claim);
 }
 

@@ -124,6 +124,7 @@ class ClaimMemory {
   double PValueOfAccidents(const Record& record, double places) const;
   double SpendFalseAlarms();
   size_t RanksThatRoam(const Record& record) const;
+  bool RoamsForLong(const Record& record) const;
   int64_t TimeOfAccidentsNs() const;
   int64_t WindowsOfAccidents(const Record& record) const;
   double TimeOfTurnsNs(const Record& record, bool own) const;

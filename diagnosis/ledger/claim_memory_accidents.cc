@@ -118,6 +118,17 @@ size_t ClaimMemory::RanksThatRoam(const Record& record) const {
   return shared && turns.size() >= options_.fewest_roaming ? turns.size() : 0;
 }
 
+// Ranks of a host that is short of processors wait for them in turn, for as long as somebody else
+// uses these: what rotates so must last for longer than an accident does.
+bool ClaimMemory::RoamsForLong(const Record& record) const {
+  if (!record.function.starts_with(kWaitForProcessor))
+    return WindowsOf(record) >= record.least_windows;
+  const int64_t needed =
+      std::max({record.least_windows, kWindowsOfSharedWaits, WindowsOfAccidents(record)});
+  return WindowsOf(record, std::max(options_.lasting_windows, needed),
+                   [](const Record&) { return true; }) >= needed;
+}
+
 // In which the longest accident is less than min_share.
 int64_t ClaimMemory::TimeOfAccidentsNs() const {
   return static_cast<int64_t>(static_cast<double>(options_.scheduling_period_ns) /

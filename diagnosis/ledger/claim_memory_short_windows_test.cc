@@ -72,6 +72,22 @@ TEST(ClaimMemoryShortWindows, ARotationMustCostItsShareOfSecondsToo) {
   EXPECT_EQ(OpensIn(250 * kNsPerMs, rotation), 4) << "a hundredth of twelve windows";
 }
 
+// Where processors are short ranks wait for them in turn: an accident of the host, until it lasts.
+TEST(ClaimMemoryShortWindows, ARotationOfWaitsForAProcessorMustLastForSeconds) {
+  const auto rotation = [](int64_t window) {
+    Finding claim =
+        Claim(window, 0, 1, "(runnable, waiting for a processor)", FunctionClass::kPython);
+    claim.kind = FindingKind::kStepTime;
+    claim.subkind = kRoaming;
+    claim.culprits.clear();
+    claim.lost_gpu_seconds_per_hour = 0.06 * 3600 * kRanks;
+    claim.evidence.push_back({.name = std::string(kSeenInWindows), .culprit = 1, .threshold = 2});
+    return claim;
+  };
+  EXPECT_EQ(OpensIn(12 * kNsPerSecond, rotation), 4);
+  EXPECT_EQ(OpensIn(300 * kNsPerMs, rotation), 8) << "2.4 s";
+}
+
 // A job of a single window is judged by what there is, unless the scheduler may take as much.
 TEST(ClaimMemoryShortWindows, ASlowStepOfAShortJobMustCostMoreThanOneWaitForAProcessor) {
   const auto told = [](int64_t duration_ns, double slow_steps, FunctionClass function_class) {

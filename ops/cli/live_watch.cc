@@ -91,15 +91,9 @@ class Screen {
         latest_, [](const auto& shown) { return shown.second.subkind == kEndedProcess; });
   }
   size_t resolved() const { return latest_.size() - open(); }
-  // An open finding says what slows the job; one that tells of a gap in the capture does not.
-  bool knows_a_cause() const {
-    return std::ranges::any_of(latest_, [](const auto& shown) {
-      return shown.second.state != FindingState::kResolved &&
-             shown.second.kind != FindingKind::kMonitoringGap;
-    });
-  }
+  size_t findings() const { return latest_.size(); }
 
-  // none: as `eroica findings` says it of the same log; empty where a cause is known.
+  // none: as `eroica findings` says it of the same log; beside findings what was not captured.
   void Summarize(const NoFindings& none) const {
     if (options_.json) return SummarizeAsJson(none);
     if (!latest_.empty()) {
@@ -283,16 +277,12 @@ absl::Status WatchLive(const LiveWatchOptions& options) {
     if (absl::Status status = FollowNodes(options, **log, **reader, screen); !status.ok())
       return status;
   }
-  NoFindings none;
-  if (!screen.knows_a_cause()) {
-    // A recording holds this job alone, Kafka those of everybody. The job has its own exit code,
-    // and does not wait for a broker that is gone.
-    absl::StatusOr<NoFindings> why = NoFindingsBehind(
-        **log, options.config, options.run_node ? "" : options.job, screen.resolved());
-    if (!why.ok()) return why.status();
-    none = *std::move(why);
-  }
-  screen.Summarize(none);
+  // A recording holds this job alone, Kafka those of everybody. The job has its own exit code, and
+  // does not wait for a broker that is gone. Who is busiest is told where nothing was found.
+  const absl::StatusOr<NoFindings> none = NoFindingsBehind(
+      **log, options.config, options.run_node ? "" : options.job, screen.findings());
+  if (!none.ok()) return none.status();
+  screen.Summarize(*none);
   return absl::OkStatus();
 }
 

@@ -136,8 +136,8 @@ def step():
         break
 """
 
-KNOWN_FRAMES = ("<module>|fib|made|churn|until|seconds_of|<genexpr>|<lambda>|read|text|statistics"
-                "|made_[0-9]+|[a-z_.]+/.*|[a-z_]+[.]py.*")
+KNOWN_FRAMES = ("<module>|fib|made|churn|until|seconds_of|<genexpr>|<listcomp>|<lambda>|read|text"
+                "|statistics|made_[0-9]+|[a-z_.]+/.*|[a-z_]+[.]py.*")
 
 
 class SamplerTest(unittest.TestCase):
