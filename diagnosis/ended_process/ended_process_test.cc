@@ -171,7 +171,7 @@ TEST(EndedProcess, TheFirstExplainsTheOthers) {
   EXPECT_FALSE(IsExplainedBy(slow, other));
 }
 
-// Who waits in a hang ends when its collective times out: the hang says why.
+// A rank that waits in a hang ends when its collective times out: the hang says why.
 TEST(EndedProcess, AHangExplainsTheRanksThatWaitInIt) {
   RankStanding waits = Ended({.exit_code = 1});
   waits.rank = RankId{3};

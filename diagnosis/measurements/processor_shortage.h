@@ -27,7 +27,7 @@ inline constexpr double kShareOfShortage = 0.01;
 double ShareOthersWaitForProcessors(const CrossRankView& view, RankIndex rank);
 
 // How long the rank, which has steps, and the others on its host wait for a processor in a mean
-// step of the rank. Who waits for none in a window of a few milliseconds may wait in the next one:
+// step of the rank. A rank that waits for none in a window of milliseconds may wait in the next:
 // where windows are shorter than kTimeOfAccidentsNs the others wait as the ranks of the job did
 // over so much time, if that is longer.
 struct ProcessorWaits {

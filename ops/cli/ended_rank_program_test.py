@@ -46,7 +46,7 @@ for rank in ranks:
     rank.wait()
 sys.exit(1 if failed else 0)
 """
-# Two ranks, of which rank 1 leaves its loop at step 40. Rank 0 ends for a while: as large programs do.
+# Two ranks; rank 1 leaves its loop at step 40. Rank 0 takes a moment to end, as large programs do.
 LEAVING = """
 import atexit, os, sys, time, torch, torch.distributed as dist
 def end_slowly():

@@ -278,7 +278,7 @@ absl::Status WatchLive(const LiveWatchOptions& options) {
       return status;
   }
   // A recording holds this job alone, Kafka those of everybody. The job has its own exit code, and
-  // does not wait for a broker that is gone. Who is busiest is told where nothing was found.
+  // does not wait for a broker that is gone. The busiest rank is named where nothing was found.
   const absl::StatusOr<NoFindings> none = NoFindingsBehind(
       **log, options.config, options.run_node ? "" : options.job, screen.findings());
   if (!none.ok()) return none.status();

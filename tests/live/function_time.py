@@ -11,8 +11,8 @@ def of(case, findings, ranks):
     """{"told_ms", "measured_ms"} of the planted function; None where no finding names it, or the rank
     measured nothing.
 
-    On a busy machine a sleep lasts longer in some steps than in others: what is told of one window
-    is compared with the means of that window's steps. ranks: the truth files of the run."""
+    On a busy machine a sleep lasts longer in some steps than in others: the time of one window
+    is compared with the mean of that window's steps. ranks: the truth files of the run."""
     measured = _measured(case, ranks)
     told = [told for finding in findings if (told := _told(case, finding)) is not None]
     if not measured or not told:

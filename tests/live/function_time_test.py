@@ -1,4 +1,4 @@
-"""Whether what is told of a function is compared with the same steps of the rank that ran it."""
+"""Whether a finding's time of a function is compared with the same steps of the rank."""
 
 import unittest
 

@@ -48,7 +48,7 @@ def patch_dataloader(module):
         life.native.interval(start, function)
 
     def starved(waited_ns, worker, own_ns):
-        """Tells the parts of the wait in which its threads had no processor, one within the other."""
+        """Sends the parts of the wait without a processor: the thread's lies within the workers'."""
         if waited_ns < loader_worker.LEAST_WAIT_NS:
             loader_worker.passed(worker)
             return
