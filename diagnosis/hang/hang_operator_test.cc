@@ -55,6 +55,20 @@ TEST(HangOperator, NamesTheRankThatNeverLaunched) {
 }
 
 // Of four ranks one has other shapes than the others.
+TEST(HangOperator, ARankThatWaitsForABatchIsHeldUpByItsWorker) {
+  StandingJob job(4);
+  const uint16_t dp = job.Group("dp", {0, 1, 2, 3});
+  job.Completed(dp, kAllReduce, 41, {2})
+      .InFlight(dp, kAllReduce, 41, {0, 1, 3})
+      .In(2, "data.py(9): decode");
+  job[2].stack =
+      "(waiting for the data loader's 2 workers, dataset Slow, data.py:3) > data.py(3): "
+      "__getitem__";
+  EXPECT_THAT(
+      Only(job).title,
+      HasSubstr("number 41 of group dp (its data loader's worker is in data.py(9): decode)"));
+}
+
 TEST(HangOperator, WhileACompilerRunsTheJobDoesNotHang) {
   StandingJob job(4);
   const uint16_t dp = job.Group("dp", {0, 1, 2, 3});

@@ -12,6 +12,7 @@
 #include "diagnosis/hang/hang_text.h"
 #include "diagnosis/hang/standing_lookup.h"
 #include "diagnosis/measurements/compilation.h"
+#include "diagnosis/measurements/thread_function.h"
 #include "diagnosis/report/duration_text.h"
 #include "diagnosis/report/subkinds.h"
 #include "schemas/synchronizing_operation.h"
@@ -45,15 +46,22 @@ std::string HostOfAll(const WaitGraph& graph, const HungOperation& operation) {
   return host;
 }
 
+// " (its training thread is in train.py(5): wait)"; empty where that is not known. While the thread
+// waits for a batch of a worker, the function is the worker's.
+std::string WhereItIs(const Finding& finding) {
+  if (finding.function.empty()) return "";
+  return fmt::format(" (its {} is in {})",
+                     IsWaitForData(finding.stack) ? "data loader's worker" : "training thread",
+                     finding.function);
+}
+
 Words WordsOf(const HangView& view, const WaitGraph& graph, const HangClaim& claim,
               const Finding& finding) {
   const HungOperation& operation = graph.operations()[claim.operations[0]];
   Words words{.culprits = RanksText(claim.culprits),
               .operation = OperationText(operation),
               .waiting = RanksText(operation.waiting),
-              .function = finding.function.empty()
-                              ? ""
-                              : fmt::format(" (its training thread is in {})", finding.function),
+              .function = WhereItIs(finding),
               .since = "",
               .host = HostOfAll(graph, operation),
               .one = claim.culprits.size() == 1};

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "diagnosis/measurements/class_excess.h"
+#include "diagnosis/measurements/loader_workers.h"
 #include "diagnosis/measurements/mean_step.h"
 #include "diagnosis/measurements/sampled_stacks.h"
 #include "diagnosis/measurements/stack_frames.h"
@@ -287,11 +288,6 @@ Candidates OnlyHere(const Candidates& candidates, const CauseFunction& source) {
       only.emplace(frame, candidate);
   }
   return only;
-}
-
-// PyTorch's own: it calls the data set and what makes a batch of samples, which are the script's.
-bool IsOfDataLoader(std::string_view frame) {
-  return frame.starts_with("torch/utils/data/") || frame.starts_with("enumerate(DataLoader)");
 }
 
 // The candidates that a frame of the data loader spends most of its excess in, of the script's.

@@ -9,6 +9,7 @@
 #include "diagnosis/deciding_numbers.h"
 #include "diagnosis/hypotheses/compute_growth.h"
 #include "diagnosis/measurements/lasting_excess.h"
+#include "diagnosis/measurements/loader_workers.h"
 #include "diagnosis/measurements/processor_shortage.h"
 #include "diagnosis/measurements/sampled_stacks.h"
 #include "diagnosis/measurements/starvation.h"
@@ -181,6 +182,19 @@ void TellLargestPart(const CrossRankView& view, const BusyTime& busy,
       part->name, PlaceOf(view.ranks()[busy.rank]), SlowsAsAWhole(view.ranks()[busy.rank]));
 }
 
+// Adds where the workers were whose batches the rank waits for.
+void TellPlaceOfWorkers(const RankView& rank, const CauseFunction& cause, Finding* finding) {
+  if (!IsWaitForData(cause.name)) return;
+  const std::optional<WorkersPlace> place = PlaceOfWorkers(*rank.batch, cause.name);
+  if (!place) return;
+  finding->explanation += fmt::format(
+      " The workers were in {} for {} of that wait{}.", place->function, PercentText(place->share),
+      place->stack.empty() ? "" : fmt::format(", called by {}", place->stack));
+  finding->suggested_action =
+      fmt::format("Look at {} in the data loader's workers of {}. More workers hide it.",
+                  place->function, PlaceOf(rank));
+}
+
 // Whether the rank may be late because it got no processor: it waits for one, runs all that it runs
 // slower, or waits for longer than it is late in what its peers run, too. What threads beside it
 // take (of a BLAS library, say) is in no lane: while they get no processor the function lasts.
@@ -232,6 +246,7 @@ Finding Describe(const CrossRankView& view, const BusyTime& busy, const CauseFun
                   WaitsBeside(busy, charged.excess_ns));
   finding.suggested_action = ActionFor(cause, rank, explained);
   if (!explained) TellLargestPart(view, busy, options, &finding);
+  TellPlaceOfWorkers(rank, cause, &finding);
   if (MayBeShortageOfProcessors(view, busy, cause))
     SayThatProcessorsAreShared(view, busy.rank, &finding);
   AddCaveatOfSteps(busy, &finding);

@@ -455,6 +455,24 @@ TEST(SlowRankOperator, AWaitForWorkersIsSaidAsOne) {
   EXPECT_THAT(found[0].title, HasSubstr("it waits for its data loader's 2 workers, dataset Slow, "
                                         "train.py:3, for 40.0 ms, its peers for 0."));
   EXPECT_THAT(found[0].suggested_action, HasSubstr("what loads the batches of rank 2"));
+  EXPECT_THAT(found[0].explanation, Not(HasSubstr("workers were in")));
+}
+
+TEST(SlowRankOperator, AWaitForWorkersSaysWhereTheyWere) {
+  const std::string wait = "(waiting for the data loader's 2 workers, dataset Slow, train.py:3)";
+  TrainingView job(4, 16);
+  job.RunOnAll("train.py(5): step", 20);
+  job.Run(2, wait, 40);
+  job.Run(2, "train.py(9): decode", 0, wait + " > train.py(3): __getitem__");
+  job.batches()[2].patterns.back().total_ns = 160'000'000;
+  const std::vector<Finding> found = ClaimsOf<SlowRankOperator>(job.Finish());
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].function, wait);
+  EXPECT_THAT(found[0].explanation,
+              HasSubstr("The workers were in train.py(9): decode for 100 % of that wait, called by "
+                        "train.py(3): __getitem__."));
+  EXPECT_THAT(found[0].suggested_action,
+              HasSubstr("Look at train.py(9): decode in the data loader's workers of rank 2"));
 }
 
 // FSDP2 issues a gather while another one waits for the peers: what its thread is seen in makes

@@ -107,6 +107,15 @@ PyPointer Interval(PyPointer, PyPointer const* arguments, ptrdiff_t count) {
   return None();
 }
 
+PyPointer AwaitWorker(PyPointer, PyPointer const* arguments, ptrdiff_t count) {
+  Arguments in(arguments, count, 2);
+  const auto process = static_cast<int32_t>(in.Signed());
+  const auto function = static_cast<uint32_t>(in.Unsigned());
+  if (!in.ok()) return nullptr;
+  eroica_python_await_worker(process, function);
+  return None();
+}
+
 PyPointer Collection(PyPointer, PyPointer const* arguments, ptrdiff_t count) {
   Arguments in(arguments, count, 1);
   const int64_t start_ns = in.Signed();
@@ -147,7 +156,7 @@ PyPointer CollectiveDropped(PyPointer, PyPointer const* arguments, ptrdiff_t cou
 }
 
 // CPython keeps pointers to them for as long as it runs.
-std::array<MethodDefinition, 11> definitions = {{
+std::array<MethodDefinition, 12> definitions = {{
     {"step", Step, kFastCall, nullptr},
     {"dataloader_next", DataloaderNext, kFastCall, nullptr},
     {"trains", Trains, kFastCall, nullptr},
@@ -155,6 +164,7 @@ std::array<MethodDefinition, 11> definitions = {{
     {"mark", Mark, kFastCall, nullptr},
     {"enter", Enter, kFastCall, nullptr},
     {"interval", Interval, kFastCall, nullptr},
+    {"await_worker", AwaitWorker, kFastCall, nullptr},
     {"collection", Collection, kFastCall, nullptr},
     {"collective_launched", CollectiveLaunched, kFastCall, nullptr},
     {"collective_ended", CollectiveEnded, kFastCall, nullptr},

@@ -21,11 +21,16 @@ constexpr uint64_t kLargestOffset = INT16_MAX;
 constexpr int kFirstWithInternedByte = 14;
 constexpr uint8_t kKindAfterInternedByte = 8;
 
+// _Py_DebugOffsets.runtime_state.interpreters_head and interpreter_state.threads_head, in all
+// versions.
+constexpr size_t kFirstInterpreter = 5, kFirstThread = 9;
+
 // Which number of the table each is, counted from 0, the cookie.
 struct Places {
   int minor;
-  size_t current_frame;
-  size_t stack_chunk;  // PyThreadState.datastack_chunk, right behind the thread's number
+  size_t current_frame;  // of PyThreadState; its second before is `next`
+  // PyThreadState.datastack_chunk, right behind the thread's number; before it is native_thread_id
+  size_t stack_chunk;
   size_t frame_previous;
   size_t frame_executable;
   size_t frame_owner;
@@ -82,6 +87,14 @@ const Places* FindPlaces(int minor) {
   return nullptr;
 }
 
+// Where the thread's number lies; nothing where that cannot be.
+std::optional<uint16_t> ThreadNumber(const Table& table, const Places& places) {
+  uint16_t stack_chunk = 0;
+  if (!table.TakeOffset(places.stack_chunk, &stack_chunk) || stack_chunk < sizeof(uint64_t))
+    return std::nullopt;
+  return static_cast<uint16_t>(stack_chunk - sizeof(uint64_t));
+}
+
 }  // namespace
 
 std::span<const std::byte> CPythonRuntime() {
@@ -100,9 +113,9 @@ std::optional<FrameLayout> ParseDebugOffsets(int minor, std::span<const std::byt
   const Places* places = FindPlaces(minor);
   if (places == nullptr || !table.IsOne() || !table.IsOfVersion(minor)) return std::nullopt;
   FrameLayout layout = {.c_frame = -1};
-  uint16_t stack_chunk = 0, owner = 0;
-  const bool known = table.TakeOffset(places->current_frame, &layout.thread_frame) &&
-                     table.TakeOffset(places->stack_chunk, &stack_chunk) &&
+  const std::optional<uint16_t> number = ThreadNumber(table, *places);
+  uint16_t owner = 0;
+  const bool known = number && table.TakeOffset(places->current_frame, &layout.thread_frame) &&
                      table.TakeOffset(places->frame_executable, &layout.frame_code) &&
                      table.TakeOffset(places->frame_previous, &layout.frame_previous) &&
                      table.TakeOffset(places->frame_owner, &owner) &&
@@ -113,12 +126,27 @@ std::optional<FrameLayout> ParseDebugOffsets(int minor, std::span<const std::byt
                      table.TakeOffset(places->type, &layout.type) &&
                      table.TakeOffset(places->text_length, &layout.text_length) &&
                      table.TakeOffset(places->text_state, &layout.text_state);
-  if (!known || stack_chunk < sizeof(uint64_t)) return std::nullopt;
-  layout.thread_number = static_cast<uint16_t>(stack_chunk - sizeof(uint64_t));
+  if (!known) return std::nullopt;
+  layout.thread_number = *number;
   layout.frame_owner = static_cast<int16_t>(owner);
   layout.compact_text = static_cast<uint16_t>(layout.ascii_text + kCompactOverAscii);
   if (table.IsFreeThreaded() && minor >= kFirstWithInternedByte)
     layout.text_kind_bit = kKindAfterInternedByte;
+  return layout;
+}
+
+std::optional<ThreadListLayout> ParseThreadList(int minor, std::span<const std::byte> runtime) {
+  const Table table(runtime);
+  const Places* places = FindPlaces(minor);
+  if (places == nullptr || !table.IsOne() || !table.IsOfVersion(minor)) return std::nullopt;
+  const std::optional<uint16_t> number = ThreadNumber(table, *places);
+  ThreadListLayout layout{};
+  const bool known = number && table.TakeOffset(kFirstInterpreter, &layout.first_interpreter) &&
+                     table.TakeOffset(kFirstThread, &layout.first_thread) &&
+                     table.TakeOffset(places->current_frame - 2, &layout.next_thread) &&
+                     table.TakeOffset(places->stack_chunk - 1, &layout.thread_id);
+  if (!known) return std::nullopt;
+  layout.thread_number = *number;
   return layout;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -19,5 +20,16 @@ std::span<const std::byte> CPythonRuntime();
 // From the beginning of a _PyRuntime of CPython 3.minor, with a GIL or free-threaded (PEP 703).
 // Nothing where it is no such table, of another version, or holds offsets that cannot be.
 std::optional<FrameLayout> ParseDebugOffsets(int minor, std::span<const std::byte> runtime);
+
+// Where the threads of the main interpreter are found, offsets in bytes.
+struct ThreadListLayout {
+  uint16_t first_interpreter;  // in _PyRuntime
+  uint16_t first_thread;       // in a PyInterpreterState
+  uint16_t next_thread;        // in a PyThreadState
+  uint16_t thread_id;          // likewise: as gettid() says, unsigned long
+  uint16_t thread_number;      // likewise: uint64_t
+};
+// As ParseDebugOffsets.
+std::optional<ThreadListLayout> ParseThreadList(int minor, std::span<const std::byte> runtime);
 
 }  // namespace eroica

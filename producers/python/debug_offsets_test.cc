@@ -160,5 +160,18 @@ TEST(FrameLayoutTest, IsKnownOfEachVersionThatIsServed) {
   EXPECT_FALSE(FindFrameLayout(13).has_value());  // this program is no CPython, which would say it
 }
 
+TEST(DebugOffsets, SayWhereTheThreadsOfTheMainInterpreterAre) {
+  const MadeTable table;
+  const std::optional<ThreadListLayout> layout = ParseThreadList(14, table.Memory());
+  ASSERT_TRUE(layout);
+  EXPECT_EQ(layout->first_interpreter, 5);
+  EXPECT_EQ(layout->first_thread, 9);
+  EXPECT_EQ(layout->next_thread, 24);
+  EXPECT_EQ(layout->thread_id, 28);
+  EXPECT_EQ(layout->thread_number, 21) << "before the stack's chunk";
+  EXPECT_FALSE(ParseThreadList(13, table.Memory())) << "of another version";
+  EXPECT_FALSE(ParseThreadList(14, table.Memory(100))) << "a part of it";
+}
+
 }  // namespace
 }  // namespace eroica

@@ -100,6 +100,20 @@ bool FrameReader::Read(const PythonThread& thread, int64_t now_ns,
   return is_read;
 }
 
+void FrameReader::Follow(int process, intptr_t moved, int64_t now_ns) {
+  memory_.Follow(process);
+  moved_ = moved;
+  followed_ns_ = now_ns;
+}
+
+bool FrameReader::IsType(uintptr_t type, PyPointer of) const {
+  return type == AddressOf(of) + static_cast<uintptr_t>(moved_);
+}
+
+bool FrameReader::IsChecked(int64_t checked_ns, int64_t now_ns) const {
+  return checked_ns >= followed_ns_ && now_ns - checked_ns < kCheckAgainNs;
+}
+
 bool FrameReader::ReadStack(const PythonThread& thread, int64_t now_ns,
                             const std::vector<std::string>& search_path, PythonStack* stack) {
   stack->depth = 0;
@@ -107,7 +121,7 @@ bool FrameReader::ReadStack(const PythonThread& thread, int64_t now_ns,
   last_.resize(is_read ? addresses_.size() : 0);
   for (size_t i = 0; i < addresses_.size() && is_read; ++i) {
     Frame& frame = last_[addresses_.size() - 1 - i];
-    if (frame.address != addresses_[i] || now_ns - frame.checked_ns >= kCheckAgainNs) {
+    if (frame.address != addresses_[i] || !IsChecked(frame.checked_ns, now_ns)) {
       Code code;
       is_read = Find(addresses_[i], now_ns, search_path, &stack->named, &code);
       frame = {addresses_[i], is_read ? code.checked_ns : 0, code.number};
@@ -154,7 +168,7 @@ bool FrameReader::ReadCodes(const PythonThread& thread, std::vector<uintptr_t>* 
 
 bool FrameReader::ReadCode(uintptr_t address, Code* code) {
   uintptr_t type = 0;
-  return memory_.Read(address + layout_->type, &type) && type == AddressOf(python_.PyCode_Type) &&
+  return memory_.Read(address + layout_->type, &type) && IsType(type, python_.PyCode_Type) &&
          memory_.Read(address + layout_->code_file, &code->file) &&
          memory_.Read(address + layout_->code_name, &code->name) &&
          memory_.Read(address + layout_->code_line, &code->line);
@@ -170,7 +184,7 @@ bool FrameReader::ReadText(uintptr_t address, std::string* text) {
   int64_t length = 0;
   uint32_t state = 0;
   const bool is_text = memory_.Read(address + layout_->type, &type) &&
-                       type == AddressOf(python_.PyUnicode_Type) &&
+                       IsType(type, python_.PyUnicode_Type) &&
                        memory_.Read(address + layout_->text_length, &length) &&
                        memory_.Read(address + layout_->text_state, &state);
   if (!is_text || length < 0 || length > kLongestText) return false;
@@ -190,7 +204,7 @@ bool FrameReader::Find(uintptr_t address, int64_t now_ns,
                        const std::vector<std::string>& search_path, std::vector<NamedCode>* named,
                        Code* code) {
   const auto known = codes_.find(address);
-  if (known != codes_.end() && now_ns - known->second.checked_ns < kCheckAgainNs) {
+  if (known != codes_.end() && IsChecked(known->second.checked_ns, now_ns)) {
     *code = known->second;
     return true;
   }

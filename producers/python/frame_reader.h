@@ -33,6 +33,9 @@ class FrameReader {
   // stack could be read, as of a thread that is no more; what stack holds is then of no use.
   bool Read(const PythonThread& thread, int64_t now_ns, const std::vector<std::string>& search_path,
             PythonStack* stack);
+  // From here on the threads of another process that runs the same CPython. Static objects lie
+  // `moved` from where this process has them; 0: it was forked from this one.
+  void Follow(int process, intptr_t moved, int64_t now_ns);
 
  private:
   struct Code {
@@ -63,6 +66,8 @@ class FrameReader {
   bool ReadCode(uintptr_t address, Code* code);
   bool ReadCodeText(const Code& code, CodeText* text);
   bool ReadText(uintptr_t address, std::string* text);
+  bool IsChecked(int64_t checked_ns, int64_t now_ns) const;
+  bool IsType(uintptr_t type, PyPointer of) const;
   // What is known of a code object by now; false where it is none.
   bool Find(uintptr_t address, int64_t now_ns, const std::vector<std::string>& search_path,
             std::vector<NamedCode>* named, Code* code);
@@ -83,6 +88,8 @@ class FrameReader {
   };
   std::vector<Frame> last_;
   uint32_t next_number_ = 0;
+  int64_t followed_ns_ = 0;  // what was checked before is of another process
+  intptr_t moved_ = 0;
 };
 
 }  // namespace eroica

@@ -9,7 +9,12 @@ namespace eroica {
 
 void ProcessMemory::Forget() {
   used_ = next_ = 0;
-  process_ = getpid();
+  process_ = other_ == 0 ? getpid() : other_;
+}
+
+void ProcessMemory::Follow(int process) {
+  other_ = process;
+  Forget();
 }
 
 const ProcessMemory::Block* ProcessMemory::Find(uintptr_t begin) {

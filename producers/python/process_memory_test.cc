@@ -1,7 +1,10 @@
 #include "producers/python/process_memory.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstring>
@@ -61,6 +64,40 @@ TEST(ProcessMemory, ReadsAcrossMorePagesThanItKeeps) {
   ASSERT_TRUE(memory.Read(reinterpret_cast<uintptr_t>(numbers.data()),
                           numbers.size() * sizeof(uint32_t), read.data()));
   EXPECT_EQ(read, numbers);
+}
+
+// A child writes into its own copy of the parent's memory.
+TEST_F(HalfMapped, ReadsAnotherProcessWhereItIsFollowed) {
+  begin_[0] = 'p';
+  int written[2];
+  ASSERT_EQ(pipe(written), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    begin_[0] = 'c';
+    if (write(written[1], "w", 1) == 1) pause();
+    _exit(0);
+  }
+  ASSERT_GT(child, 0);
+  char byte = 0;
+  ASSERT_EQ(read(written[0], &byte, 1), 1);
+  char seen = 0;
+  ASSERT_TRUE(memory_.Read(AddressOf(0), &seen));
+  EXPECT_EQ(seen, 'p');
+  memory_.Follow(child);
+  EXPECT_TRUE(memory_.Read(AddressOf(0), &seen));
+  EXPECT_EQ(seen, 'c');
+  memory_.Forget();
+  EXPECT_TRUE(memory_.Read(AddressOf(0), &seen));
+  EXPECT_EQ(seen, 'c') << "still the child's";
+  memory_.Follow(0);
+  EXPECT_TRUE(memory_.Read(AddressOf(0), &seen));
+  EXPECT_EQ(seen, 'p');
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  memory_.Follow(child);
+  EXPECT_FALSE(memory_.Read(AddressOf(0), &seen)) << "it has ended";
+  close(written[0]);
+  close(written[1]);
 }
 
 }  // namespace

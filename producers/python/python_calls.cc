@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "producers/core/producer_core.h"
+#include "producers/python/awaited_worker.h"
 #include "producers/python/python_frame.h"
 #include "producers/python/sampler_calls.h"
 #include "producers/python/thread_lane.h"
@@ -96,6 +97,14 @@ void eroica_python_interval(int64_t start_monotonic_ns, uint32_t function) {
   if (!eroica_wants(EROICA_PYTHON)) return;
   eroica_interval(eroica_from_monotonic_ns(start_monotonic_ns), now_ns, function,
                   LaneOfThisThread());
+}
+
+void eroica_python_await_worker(int32_t process, uint32_t function) {
+  if (process > 0) {
+    eroica::AwaitWorker({.process = process, .function = function});
+  } else if (eroica_trains()) {
+    eroica::EndOfAwait();
+  }
 }
 
 uint64_t eroica_python_collective_launched(uint16_t communicator, uint8_t operation, int32_t peer,

@@ -37,6 +37,10 @@ void eroica_python_enter(uint32_t function, bool covers);
 // From start_monotonic_ns to now, on the calling thread's lane.
 void eroica_python_interval(int64_t start_monotonic_ns, uint32_t function);
 
+// The training thread waits in that function for a batch that this process loads; process 0: it
+// does no longer.
+void eroica_python_await_worker(int32_t process, uint32_t function);
+
 // Added to an operation: the caller is inside until it ends or is dropped.
 enum { EROICA_PYTHON_WAITS = 0x80 };
 // Launched now: its ticket. sequence: or EROICA_NO_SEQUENCE.

@@ -57,6 +57,7 @@ StackSampler::StackSampler(const CPythonApi& python, const StackSamplerOptions& 
                    [this](int64_t start_ns, int64_t end_ns, uint32_t function) {
                      eroica_interval(start_ns, end_ns, WaitWithin(function), WaitsLane());
                    }),
+      worker_stacks_(python, options.own_folder),
       holder_(python, options.describe),
       waits_([this](int64_t start_ns, int64_t end_ns,
                     uint32_t wait) { eroica_interval(start_ns, end_ns, wait, lane_); },
@@ -161,7 +162,10 @@ void StackSampler::Tick(int64_t now_ns) {
   // saw them.
   if (eroica_wants(EROICA_PYTHON)) {
     WatchGil(now_ns);
-    if (source_.load(std::memory_order_acquire) == Source::kMemory) ReadMemory(now_ns);
+    if (source_.load(std::memory_order_acquire) == Source::kMemory) {
+      ReadMemory(now_ns);
+      ReadWorker(now_ns);
+    }
     if (IsVisitDue(now_ns)) RequestVisit(now_ns);
     CutLongStretch(now_ns);
   } else {
@@ -175,6 +179,7 @@ void StackSampler::Tick(int64_t now_ns) {
 void StackSampler::FollowTrainer() {
   if (state_ == ThreadState::kEnded && trainer_.number != 0) {
     LeaveAll();
+    EndOfAwait();
     eroica_trainer_ended(trainer_.number);
   }
   const EroicaTrainer trainer = eroica_trainer();
@@ -265,6 +270,13 @@ void StackSampler::ReadMemory(int64_t now_ns) {
   }
 }
 
+// Behind the training thread's own stack, which says no more than that it waits.
+void StackSampler::ReadWorker(int64_t now_ns) {
+  const std::optional<AwaitedWorker> worker = WorkerThatIsAwaited();
+  const std::optional<PythonThread> thread = worker ? ThreadToRead() : std::nullopt;
+  if (thread) worker_stacks_.Look(*worker, *thread, last_tick_ns_, now_ns, search_path_);
+}
+
 bool StackSampler::PassBoundaries(int64_t until_ns) {
   bool passed = false;
   while (const std::optional<TrainingBoundary> boundary = TakeBoundary(until_ns)) {
@@ -348,7 +360,10 @@ void StackSampler::TellThread() {
   // Where another one has begun to train since, it tells itself.
   if (!turn || !here || trainer.thread != ThisThread()) return;
   if (trainer.number == told_number_ && *here == told_thread_) return;
-  if (trainer.number != told_number_) LeaveAll();  // those of a thread that trained before
+  if (trainer.number != told_number_) {  // those of a thread that trained before
+    LeaveAll();
+    EndOfAwait();
+  }
   told_number_ = trainer.number;
   told_thread_ = *here;
   training_thread_.Write(trainer.number, *here);

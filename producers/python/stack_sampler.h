@@ -53,6 +53,7 @@
 #include "producers/python/thread_account.h"
 #include "producers/python/thread_switches.h"
 #include "producers/python/training_boundaries.h"
+#include "producers/python/worker_stacks.h"
 
 namespace eroica {
 
@@ -103,6 +104,7 @@ class StackSampler {
   std::optional<PythonThread> ThreadToRead() const;
   void TakeVisit();
   void ReadMemory(int64_t now_ns);
+  void ReadWorker(int64_t now_ns);
   bool IsVisitDue(int64_t now_ns) const;
   void RequestVisit(int64_t now_ns);
   // A stack that was seen at time_ns, when the thread was in that state; nothing: a little later,
@@ -145,6 +147,7 @@ class StackSampler {
   SamplingPace pace_;
   StackFunctions functions_;
   StackAttribution attribution_;
+  WorkerStacks worker_stacks_;
   EroicaTrainer trainer_ = {.thread = 0, .number = 0};  // at the last tick
   std::optional<ThreadAccount> account_;                // its; nothing before the first tick
   std::optional<ThreadSwitches> switches_;              // likewise

@@ -77,6 +77,7 @@ _PROTOTYPES = {
     "collective_function": ("python", "eroica_python_collective_function", _U32, (_TEXT,)),
     "enter": ("python", "eroica_python_enter", None, (_U32, ctypes.c_bool)),
     "interval": ("python", "eroica_python_interval", None, (_I64, _U32)),
+    "await_worker": ("python", "eroica_python_await_worker", None, (_I32, _U32)),
     "collective_launched": (
         "python",
         "eroica_python_collective_launched",
@@ -110,6 +111,7 @@ _BUILT_IN = (
     "mark",
     "enter",
     "interval",
+    "await_worker",
     "collection",
     "collective_launched",
     "collective_ended",

@@ -36,11 +36,15 @@ def patch_dataloader(module):
         function = annotations.function_of(name, waits)
         start = monotonic_ns()  # its interval holds what runs in it
         life.native.enter(function, waits != constants.WAIT_NONE)
+        if worker is not None:
+            life.native.await_worker(worker, function)
         return start, function, worker, own_ns
 
     def ended(token, _result, _error):
         start, function, worker, own_ns = token
         _loading.data = False
+        if worker is not None:
+            life.native.await_worker(0, function)
         if not life.on:
             return
         if own_ns is not None:
