@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "diagnosis/hang/evaluated_job.h"
 
 namespace eroica {
@@ -16,12 +18,16 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 constexpr auto kAllGather = CollectiveOperation::kAllGather;
 
-TEST(HangOperator, NamesTheRankThatNeverLaunched) {
+// Rank 2 of four is in the function, and has not launched what the others wait in.
+StandingJob WithoutRank2(const std::string& function) {
   StandingJob job(4);
   const uint16_t dp = job.Group("dp", {0, 1, 2, 3});
-  job.Completed(dp, kAllReduce, 41, {2})
-      .InFlight(dp, kAllReduce, 41, {0, 1, 3})
-      .In(2, "queue.py: put");
+  job.Completed(dp, kAllReduce, 41, {2}).InFlight(dp, kAllReduce, 41, {0, 1, 3}).In(2, function);
+  return job;
+}
+
+TEST(HangOperator, NamesTheRankThatNeverLaunched) {
+  const StandingJob job = WithoutRank2("queue.py: put");
   const Finding finding = Only(job);
   EXPECT_EQ(finding.kind, FindingKind::kHang);
   EXPECT_EQ(finding.subkind, "never_launched");
@@ -54,13 +60,8 @@ TEST(HangOperator, NamesTheRankThatNeverLaunched) {
   EXPECT_EQ(finding.evidence[1].peers, 42);
 }
 
-// Of four ranks one has other shapes than the others.
 TEST(HangOperator, ARankThatWaitsForABatchIsHeldUpByItsWorker) {
-  StandingJob job(4);
-  const uint16_t dp = job.Group("dp", {0, 1, 2, 3});
-  job.Completed(dp, kAllReduce, 41, {2})
-      .InFlight(dp, kAllReduce, 41, {0, 1, 3})
-      .In(2, "data.py(9): decode");
+  StandingJob job = WithoutRank2("data.py(9): decode");
   job[2].stack =
       "(waiting for the data loader's 2 workers, dataset Slow, data.py:3) > data.py(3): "
       "__getitem__";
@@ -70,11 +71,7 @@ TEST(HangOperator, ARankThatWaitsForABatchIsHeldUpByItsWorker) {
 }
 
 TEST(HangOperator, WhileACompilerRunsTheJobDoesNotHang) {
-  StandingJob job(4);
-  const uint16_t dp = job.Group("dp", {0, 1, 2, 3});
-  job.Completed(dp, kAllReduce, 41, {2})
-      .InFlight(dp, kAllReduce, 41, {0, 1, 3})
-      .In(2, "subprocess.py(1165): communicate");
+  StandingJob job = WithoutRank2("subprocess.py(1165): communicate");
   job[2].stack =
       "train.py(1): <module>\ntorch/_dynamo/convert_frame.py(1500): __call__\n"
       "torch/_inductor/compile_fx.py(800): compile_fx_inner";

@@ -87,6 +87,11 @@ const Places* FindPlaces(int minor) {
   return nullptr;
 }
 
+// Of that version, where this is its table; else nullptr.
+const Places* PlacesIn(const Table& table, int minor) {
+  return table.IsOne() && table.IsOfVersion(minor) ? FindPlaces(minor) : nullptr;
+}
+
 // Where the thread's number lies; nothing where that cannot be.
 std::optional<uint16_t> ThreadNumber(const Table& table, const Places& places) {
   uint16_t stack_chunk = 0;
@@ -110,8 +115,8 @@ std::span<const std::byte> CPythonRuntime() {
 
 std::optional<FrameLayout> ParseDebugOffsets(int minor, std::span<const std::byte> runtime) {
   const Table table(runtime);
-  const Places* places = FindPlaces(minor);
-  if (places == nullptr || !table.IsOne() || !table.IsOfVersion(minor)) return std::nullopt;
+  const Places* places = PlacesIn(table, minor);
+  if (places == nullptr) return std::nullopt;
   FrameLayout layout = {.c_frame = -1};
   const std::optional<uint16_t> number = ThreadNumber(table, *places);
   uint16_t owner = 0;
@@ -137,8 +142,8 @@ std::optional<FrameLayout> ParseDebugOffsets(int minor, std::span<const std::byt
 
 std::optional<ThreadListLayout> ParseThreadList(int minor, std::span<const std::byte> runtime) {
   const Table table(runtime);
-  const Places* places = FindPlaces(minor);
-  if (places == nullptr || !table.IsOne() || !table.IsOfVersion(minor)) return std::nullopt;
+  const Places* places = PlacesIn(table, minor);
+  if (places == nullptr) return std::nullopt;
   const std::optional<uint16_t> number = ThreadNumber(table, *places);
   ThreadListLayout layout{};
   const bool known = number && table.TakeOffset(kFirstInterpreter, &layout.first_interpreter) &&

@@ -96,15 +96,18 @@ class WorkerStacksTest(unittest.TestCase):
             and run.stack(row["function"])[0] == WAIT
         ]
 
+    def calls_of_worker(self, run):
+        """By function, without the places."""
+        return {
+            tuple(name.rpartition(": ")[2] for name in run.stack(row["function"])[1:])
+            for row in self.rows_of_worker(run)
+        }
+
     def test_the_stack_of_the_worker_is_called_by_the_wait(self):
         for python in self.each():
             run = self.run_waits(python, "fork(_worker_loop)", "seen()")
             rows = self.rows_of_worker(run)
-            stacks = {
-                tuple(name.rpartition(": ")[2] for name in run.stack(row["function"])[1:])
-                for row in rows
-            }
-            self.assertIn(("load", "decode"), stacks)
+            self.assertIn(("load", "decode"), self.calls_of_worker(run))
             lanes = [run.events["lanes"][row["lane"]]["kind"] for row in rows]
             self.assertEqual(set(lanes), {OTHER_LANE})
             self.assertGreater(run.time_of("waiting for the data"), 0.4)
@@ -125,11 +128,8 @@ class WorkerStacksTest(unittest.TestCase):
             run = self.run_waits(
                 python, "spawn('_worker_loop')", "seen()" if known else "time.sleep(1.5)"
             )
-            stacks = {
-                tuple(name.rpartition(": ")[2] for name in run.stack(row["function"])[1:])
-                for row in self.rows_of_worker(run)
-            }
-            self.assertEqual(("load", "decode") in stacks, known, (version, stacks))
+            calls = self.calls_of_worker(run)
+            self.assertEqual(("load", "decode") in calls, known, (version, calls))
 
     def test_what_is_no_worker_has_no_stack(self):
         for python in self.each():
