@@ -302,7 +302,9 @@ void StackSampler::Sample(int64_t time_ns, std::optional<ThreadState> state) {
   const uint32_t leaf = functions_.LeafOf(stack_, attribution_.inside());
   if (leaf == EROICA_NO_PARENT) return;
   if (state) attribution_.Sample({.time_ns = time_ns, .leaf = leaf, .state = *state});
-  eroica_training_function(leaf);
+  // How it waits for a batch says nothing; where the worker is says more, if that is read.
+  const std::optional<AwaitedWorker> worker = WorkerThatIsAwaited();
+  eroica_training_function(worker ? worker->function : leaf);
 }
 
 // While the main thread is asked for a visit, what it runs is not known yet.

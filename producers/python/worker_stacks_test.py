@@ -55,6 +55,8 @@ def wait_for(worker, until):
     life.native.enter(function, True)
     life.native.await_worker(worker, function)
     until()
+    events = recorded_core.read()
+    print(events["functions"][events["training_function"]]["name"])
     life.native.await_worker(0, function)
     life.native.interval(start, function)
 def seen():
@@ -111,6 +113,7 @@ class WorkerStacksTest(unittest.TestCase):
             lanes = [run.events["lanes"][row["lane"]]["kind"] for row in rows]
             self.assertEqual(set(lanes), {OTHER_LANE})
             self.assertGreater(run.time_of("waiting for the data"), 0.4)
+            self.assertRegex(run.out, ": (decode|load)$", "for reports of progress")
 
     def test_another_worker_is_read_as_it_is(self):
         for python in self.each():
@@ -136,6 +139,7 @@ class WorkerStacksTest(unittest.TestCase):
             run = self.run_waits(python, "fork(other_loop), spawn('other_loop')", "time.sleep(0.4)")
             self.assertEqual(self.rows_of_worker(run), [])
             self.assertGreater(run.time_of("waiting for the data"), 0.7)
+            self.assertEqual(run.out.splitlines(), [WAIT, WAIT])
 
 
 if __name__ == "__main__":
